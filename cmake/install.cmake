@@ -11,7 +11,8 @@ include(CMakePackageConfigHelpers)
 set(library_modules
   base network aead sha256 wakeup asio_impl wire jsonrpc policy_lists policy caller telemetry net net_stdio identity store store_sql
   store_sqlite store_postgres jail engine engine_host engine_wasm engine_native engine_auto workspace tools
-  tools_command tools_http tools_mcp approval runs_journal config runs_cells runs agent protocol_rest protocol_mcp
+  tools_command tools_http tools_mcp approval runs_journal config runs_cells runs agent checkpoint
+  workflow protocol_rest protocol_mcp
   protocol_responses server)
 set(library_objects ${library_modules})
 list(TRANSFORM library_objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
@@ -44,7 +45,7 @@ install(EXPORT Caisson NAMESPACE Caisson:: FILE CaissonTargets.cmake
 # The umbrella header and the headers it includes; those of engines, jail and protocols are not
 # installed.
 foreach(module base wire policy caller identity store workspace tools config approval runs runs/cells
-        runs/journal agent)
+        runs/journal model agent checkpoint workflow)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${module}/*.h")
   list(FILTER headers EXCLUDE REGEX "_test\\.h$")
   install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/${module})
@@ -53,7 +54,14 @@ foreach(header engine host_files limits outcome seal)
   install(FILES "${PROJECT_SOURCE_DIR}/src/engine/${header}.h"
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/engine)
 endforeach()
-foreach(header audit_copier backends background_loop code_service host host_state periodic version)
+# What an OfferedSetting includes of upstreams.
+foreach(header mcp/upstream mcp/upstream_instance mcp/upstream_link http/client http/http_rules http/proxy
+        http/url)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES "${PROJECT_SOURCE_DIR}/src/tools/${header}.h"
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/tools/${folder})
+endforeach()
+foreach(header audit_copier backends background_loop code_service configured_workflows host host_state offered_setting periodic version)
   install(FILES "${PROJECT_SOURCE_DIR}/src/server/${header}.h"
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/caisson/server)
 endforeach()

@@ -83,6 +83,8 @@ struct ApprovalAnswer {
   ApprovalId approval;
   bool approve = false;
   std::string reason{};
+  // Arguments to change before the call is executed: Answer::changes (approval/desk.h).
+  std::optional<Dict> changes{};
 };
 
 struct TurnItem {

@@ -9,6 +9,7 @@
 #include "agent/execute_code.h"
 #include "agent/turn_history.h"
 #include "agent/turn_items.h"
+#include "approval/edit.h"
 
 namespace caisson {
 namespace {
@@ -208,6 +209,19 @@ asio::awaitable<Result<TurnItem>> Adopt(const TurnSurroundings& around, const Tu
   co_return item;
 }
 
+// Refuses changes that the tool does not accept, before any answer of the turn is stored.
+asio::awaitable<Result<void>> CheckChanges(const TurnSurroundings& around, IsolationKey owner,
+                                           const ApprovalAnswer& answer,
+                                           const StoredApproval& approval) {
+  if (!answer.changes) co_return Result<void>();
+  if (!answer.approve) co_return Invalid("a denial cannot change arguments");
+  const auto tool = co_await around.runs.FindTool(std::move(owner), answer.approval);
+  if (!tool) co_return tool.error();
+  const auto edited = EditArguments(approval.asked, *answer.changes, **tool);
+  if (!edited) co_return edited.error();
+  co_return Result<void>();
+}
+
 asio::awaitable<Result<void>> CheckAnswer(const TurnSurroundings& around, TurnStart& start,
                                           const ApprovalAnswer& answer,
                                           const std::set<ApprovalId>& asked) {
@@ -231,7 +245,7 @@ asio::awaitable<Result<void>> CheckAnswer(const TurnSurroundings& around, TurnSt
   const ApprovalState wanted = answer.approve ? ApprovalState::kApproved : ApprovalState::kDenied;
   const bool agrees = approval->state == ApprovalState::kPending ||
                       (approval->decision && approval->decision->verdict == wanted);
-  if (agrees) co_return Result<void>();
+  if (agrees) co_return co_await CheckChanges(around, start.owner, answer, *approval);
   const bool expired = approval->state == ApprovalState::kExpired;
   co_return Error(ErrorCode::kFailedPrecondition,
                   "the approval \"" + answer.approval.str() + "\" " +
@@ -292,7 +306,8 @@ asio::awaitable<Result<void>> DecideAnswers(const TurnSurroundings& around, Turn
         start.owner, id,
         {.verdict = answer.approve ? ApprovalState::kApproved : ApprovalState::kDenied,
          .by = start.record.spec.answered_by,
-         .reason = answer.reason});
+         .reason = answer.reason,
+         .changes = answer.changes});
     if (!decided) co_return std::move(decided).error();
     start.decided.insert(id);
     start.record.decided.push_back(id);

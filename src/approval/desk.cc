@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "approval/edit.h"
 #include "approval/grant_pattern.h"
 
 namespace caisson {
@@ -26,6 +27,13 @@ GrantPattern PatternOf(const NewApproval& asked, const StandingYes& standing) {
 }
 
 Result<void> CheckAnswer(const NewApproval& asked, const Answer& answer) {
+  if (answer.changes && answer.verdict != ApprovalState::kApproved) {
+    return Error(ErrorCode::kInvalidArgument, "only an approval can change arguments");
+  }
+  if (answer.changes && answer.standing) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "an approval with changed arguments applies to one call; it cannot be standing");
+  }
   if (answer.standing) {
     if (answer.verdict != ApprovalState::kApproved) {
       return Error(ErrorCode::kInvalidArgument,
@@ -40,6 +48,16 @@ Result<void> CheckAnswer(const NewApproval& asked, const Answer& answer) {
   auto shown = ParseArguments(asked.arguments, asked.binding.arguments_digest);
   if (shown) return {};
   return Error(ErrorCode::kFailedPrecondition, shown.error().message());
+}
+
+Result<std::optional<EditedArguments>> Edit(const NewApproval& asked, const Answer& answer,
+                                            const Tool* tool) {
+  if (!answer.changes) return std::optional<EditedArguments>();
+  if (tool != nullptr) return EditArguments(asked, *answer.changes, *tool);
+  return Error(ErrorCode::kFailedPrecondition,
+               "the tool " + asked.binding.tool +
+                   " is not here, so changed arguments cannot be checked; approve the call as it "
+                   "was asked, or deny it");
 }
 
 }  // namespace
@@ -118,13 +136,19 @@ asio::awaitable<Result<StoredApproval>> ApprovalDesk::Ask(IsolationKey owner, Qu
 }
 
 asio::awaitable<Result<StoredApproval>> ApprovalDesk::Decide(IsolationKey owner, ApprovalId id,
-                                                             Answer answer) {
+                                                             Answer answer,
+                                                             std::shared_ptr<const Tool> tool) {
   auto found = co_await store_.approvals().Find(owner, id);
   if (!found) co_return std::move(found).error();
   if (auto good = CheckAnswer(found->asked, answer); !good) co_return std::move(good).error();
-  auto decided = co_await store_.approvals().Decide(
-      owner, id,
-      {.verdict = answer.verdict, .by = answer.by, .reason = answer.reason, .at = clock_.Now()});
+  auto edited = Edit(found->asked, answer, tool.get());
+  if (!edited) co_return std::move(edited).error();
+  auto decided = co_await store_.approvals().Decide(owner, id,
+                                                    {.verdict = answer.verdict,
+                                                     .by = answer.by,
+                                                     .reason = answer.reason,
+                                                     .at = clock_.Now(),
+                                                     .edited = *std::move(edited)});
   if (!decided) co_return std::move(decided).error();
   notifier_.Notify(owner, decided->asked.binding.run);
   if (answer.standing) {

@@ -78,6 +78,8 @@ struct Answer {
   std::string by{};
   std::string reason{};
   std::optional<StandingYes> standing{};  // With kApproved only.
+  // Arguments that change (approval/edit.h). With kApproved only, and without `standing`.
+  std::optional<Dict> changes{};
 };
 
 class ApprovalDesk {
@@ -95,9 +97,12 @@ class ApprovalDesk {
   // kFailedPrecondition if this call was asked about with other contents.
   asio::awaitable<Result<StoredApproval>> Ask(IsolationKey owner, Question question);
 
-  // Same as ApprovalStore::Decide, and wakes the waiters. Fails with kInvalidArgument if the answer
-  // is inconsistent, kFailedPrecondition if the text to approve is not the text that was hashed.
-  asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id, Answer answer);
+  // Same as ApprovalStore::Decide, and wakes the waiters. `tool`: the one that was asked about, for
+  // an answer with changes. Fails with kInvalidArgument if the answer is inconsistent or the tool
+  // does not accept the changes, kFailedPrecondition if the text to approve is not the text that
+  // was hashed, or there is no tool to check the changes with.
+  asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id, Answer answer,
+                                                 std::shared_ptr<const Tool> tool = nullptr);
 
   asio::awaitable<Result<std::vector<Grant>>> Grants(IsolationKey owner);
   asio::awaitable<Result<void>> Revoke(IsolationKey owner, GrantId id, std::string by);

@@ -53,6 +53,11 @@ void Put(std::string_view key, const Value& value, std::string& object) {
   object += json ? SpellOutDeceptive(*json) : "null";
 }
 
+std::string EditedJson(const EditedArguments& edited) {
+  const bool hashed = ParseArguments(edited.text, edited.digest).has_value();
+  return hashed ? SpellOutDeceptive(edited.text) : "null";
+}
+
 Value DecisionFields(const std::optional<Decision>& decision) {
   if (!decision) return Value();
   return Value(Dict{{{"verdict", std::string(ToString(decision->verdict))},
@@ -110,6 +115,11 @@ std::string ToJson(const StoredApproval& approval) {
   Put("expires_at", ToRfc3339(asked.expires_at), object);
   Put("session", asked.session ? Value(asked.session->name) : Value(), object);
   Put("decision", DecisionFields(approval.decision), object);
+  if (approval.decision && approval.decision->edited) {
+    const EditedArguments& edited = *approval.decision->edited;
+    object += ",\"edited_arguments\":" + EditedJson(edited);
+    Put("edited_arguments_sha256", edited.digest, object);
+  }
   return object + "}";
 }
 

@@ -47,6 +47,7 @@ std::string ToText(const Presentation& presentation);
 // Returns the approval as every door shows it, with all of its arguments:
 //   {"id","run_id","seq","tool","arguments","arguments_sha256","state","created_at","expires_at",
 //    "session","decision"}
+// If the decision changed the arguments, also "edited_arguments" and "edited_arguments_sha256".
 // If Present fails, "arguments" is null and there is a "problem". If a list omitted the arguments,
 // they are null, with "arguments_omitted": true.
 std::string ToJson(const StoredApproval& approval);

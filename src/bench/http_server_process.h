@@ -1,5 +1,5 @@
-// An HttpServerProcess is `caisson serve` on a free port, with its store in SQLite in a directory of
-// its own.
+// An HttpServerProcess is `caisson serve` on a free port, with its store in SQLite in a directory
+// of its own.
 //
 // Trust     Our own program. The benchmarks check its answers.
 // Threads   Blocks. Used by one thread.

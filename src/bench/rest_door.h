@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/result.h"
-#include "bench/samples.h"
 #include "bench/http_server_process.h"
+#include "bench/samples.h"
 
 namespace caisson::bench {
 

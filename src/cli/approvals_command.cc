@@ -14,6 +14,8 @@
 #include "cli/commands.h"
 #include "cli/store_flags.h"
 #include "cli/tell.h"
+#include "server/host.h"
+#include "wire/json.h"
 
 namespace caisson::cli {
 namespace {
@@ -23,6 +25,7 @@ constexpr const char* kExamples = R"(Examples:
   caisson approvals show apr_…
   caisson approvals approve apr_… --reason "looked at it"
   caisson approvals approve apr_… --always --any-arguments    and every later call of this tool
+  caisson approvals approve apr_… --arguments '{"amount": 50}'  with one argument changed
   caisson approvals deny apr_… --reason "wrong account"
   caisson approvals grants                                    approvals of later calls
   caisson approvals revoke grt_…
@@ -43,6 +46,7 @@ struct ApprovalsFlags {
   bool session = false;
   bool always = false;
   bool any_arguments = false;
+  std::string arguments;
 };
 
 std::string Indented(std::string_view lines) {
@@ -73,6 +77,14 @@ std::string Details(const StoredApproval& approval) {
                      SpellOutDeceptive(asked.binding.run.str()) + ", asked " +
                      ToRfc3339(asked.created_at) + "\n  arguments (SHA-256 " +
                      asked.binding.arguments_digest + ")\n" + Arguments(approval, kShownBytes);
+  if (approval.decision && approval.decision->edited) {
+    const EditedArguments& edited = *approval.decision->edited;
+    NewApproval changed = asked;
+    changed.arguments = edited.text;
+    changed.binding.arguments_digest = edited.digest;
+    text += "  changed to (SHA-256 " + edited.digest + ")\n" +
+            Arguments({.asked = std::move(changed)}, kShownBytes);
+  }
   if (approval.decision) {
     text +=
         "  " + std::string(ToString(approval.decision->verdict)) + " by " +
@@ -182,13 +194,36 @@ class Approvals {
   }
 
   Result<std::string> Decide(ApprovalState verdict, std::optional<StandingYes> standing) {
+    Answer answer{.verdict = verdict,
+                  .by = CurrentUser(),
+                  .reason = flags_.reason,
+                  .standing = std::move(standing)};
+    std::shared_ptr<const Tool> tool;
+    if (!flags_.arguments.empty()) {
+      TRY_ASSIGN(answer.changes, ParseChanges());
+      TRY_ASSIGN(tool, FindTool());
+    }
     TRY_ASSIGN(const StoredApproval approval,
-               RunHere(desk_.Decide(opened_.owner, ApprovalId(flags_.id),
-                                    {.verdict = verdict,
-                                     .by = CurrentUser(),
-                                     .reason = flags_.reason,
-                                     .standing = std::move(standing)})));
+               RunHere(desk_.Decide(opened_.owner, ApprovalId(flags_.id), std::move(answer),
+                                    std::move(tool))));
     return Print(approval);
+  }
+
+  Result<Dict> ParseChanges() const {
+    auto value = ParseJson(flags_.arguments);
+    if (!value) return std::move(value).error().Context("--arguments");
+    const auto* changes = value->If<Dict>();
+    if (changes != nullptr) return *changes;
+    return Error(ErrorCode::kInvalidArgument,
+                 "--arguments must be a JSON object, such as '{\"amount\": 50}'");
+  }
+
+  // Starts the tools of the configuration: the tool says whether it accepts the changes.
+  Result<std::shared_ptr<const Tool>> FindTool() const {
+    TRY_ASSIGN(const auto host, Host::Open({.config = opened_.config,
+                                            .code = FromConfig(opened_.config),
+                                            .environment = CaptureEnvironment()}));
+    return RunHere(host->runs().FindTool(opened_.owner, ApprovalId(flags_.id)));
   }
 
   std::string Print(const StoredApproval& approval) {
@@ -250,6 +285,10 @@ void AddApprovalsCommand(Command program) {
   approve.AddFlag(
       "--any-arguments", flags->any_arguments,
       "With --session or --always: approve later calls of this tool with any arguments");
+  approve.AddOption("--arguments", flags->arguments,
+                    "Change arguments before the call is executed: a JSON object with the names "
+                    "and new values. The types must stay the same",
+                    {.value = "JSON"});
   add("grants", "List the grants: approvals of later calls", &Approvals::Grants);
   add_with_id("revoke", "Revoke a grant", &Approvals::Revoke);
 }

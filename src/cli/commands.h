@@ -23,6 +23,7 @@ void AddMcpCommand(Command program);
 void AddConfigCommand(Command program);
 void AddDoctorCommand(Command program);
 void AddBenchCommand(Command program);
+void AddWorkflowCommand(Command program);
 
 // Parses the arguments, runs the command, returns the exit status.
 int RunProgram(int argc, const char* const* argv);

@@ -22,6 +22,7 @@ constexpr const char* kExamples = R"(Examples:
   caisson check task.py                         whether it would run, and in which engine
   caisson repl                                  a session at the terminal
   caisson approvals list                        calls that wait for your approval
+  caisson workflow run report.toml              a graph of steps that can wait for people
   caisson serve                                 runs, approvals and agents over HTTP
   caisson chat --demo                           talk to an agent
   caisson mcp                                   execute_code for an MCP client
@@ -38,6 +39,7 @@ void AddCommands(Command program) {
   AddReplCommand(program);
   AddRunsCommand(program);
   AddApprovalsCommand(program);
+  AddWorkflowCommand(program);
   AddAuditCommand(program);
   AddServeCommand(program);
   AddChatCommand(program);

@@ -9,6 +9,8 @@
 namespace caisson::model {
 namespace {
 
+constexpr std::uint64_t kUsualOutputTokens = 16'384;  // The API needs a limit.
+
 Dict TextBlock(std::string text) {
   return Object({{"type", "text"}, {"text", std::move(text)}});
 }
@@ -152,7 +154,7 @@ Dict ChoiceOf(const ModelRequest& request) {
 
 Dict AnthropicBody(const ModelRequest& request, const DialectSettings& settings) {
   Messages messages(request);
-  const std::uint64_t most = request.max_output_tokens.value_or(settings.max_output_tokens);
+  const std::uint64_t most = request.max_output_tokens.value_or(kUsualOutputTokens);
   Dict body = Object({{"model", settings.model},
                       {"max_tokens", static_cast<std::int64_t>(most)},
                       {"messages", messages.Take()}});

@@ -135,7 +135,7 @@ TEST(AnthropicReplyTest, ReadsAnAnswerThatIsNotStreamed) {
 }
 
 std::string Body(const ModelRequest& request) {
-  const auto text = ToJson(AnthropicBody(request, {.model = "m", .max_output_tokens = 100}));
+  const auto text = ToJson(AnthropicBody(request, {.model = "m"}));
   return text ? *text : text.error().message();
 }
 
@@ -152,7 +152,7 @@ TEST(AnthropicRequestTest, WritesAConversation) {
                 MessageItem{Role::kUser, {TextPart{"And?"}}}}};
   EXPECT_EQ(
       Body(request),
-      R"({"model":"m","max_tokens":100,"messages":[{"role":"user","content":[{"type":"text",)"
+      R"({"model":"m","max_tokens":16384,"messages":[{"role":"user","content":[{"type":"text",)"
       R"("text":"Hi"}]},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm",)"
       R"("signature":"sig"},{"type":"redacted_thinking","data":"xyz"},{"type":"text",)"
       R"("text":"I look."},{"type":"tool_use","id":"c_1","name":"f","input":{}},)"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/spawn.h"
+#include "model/demo_conversation.h"
 #include "model/demo_script.h"
 
 namespace caisson::model {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/demo_arguments.h"
+#include "model/demo_conversation.h"
 #include "wire/json.h"
 #include "wire/object.h"
 
@@ -32,68 +33,10 @@ constexpr std::string_view kReport =
     "print(\"The report is written\")\n";
 constexpr std::string_view kRaise = "raise ValueError(\"the demo raises on purpose\")\n";
 
-std::string Lowered(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
-std::string TextOf(const std::vector<Part>& parts) {
-  std::string text;
-  for (const Part& part : parts) {
-    if (const auto* piece = std::get_if<TextPart>(&part)) {
-      text.append(text.empty() ? "" : "\n").append(piece->text);
-    }
-  }
-  return text;
-}
-
-std::size_t CountWords(std::string_view text) {
-  return CutIntoWords(text).size();
-}
-
-// The conversation as the demo sees it.
-struct Situation {
-  std::string prompt;                          // The newest message of the user.
-  bool has_code = false;                       // It contains code.
-  bool names_tool = false;                     // It begins with "call".
-  std::string keywords;                        // In lower case; empty in the two cases above.
-  std::vector<const ToolResultItem*> results;  // Since then.
-  int calls = 0;                               // Since then.
-  int all_calls = 0;
-  std::size_t words = 0;
-};
-
-Situation Read(const ModelRequest& request) {
-  Situation seen;
-  seen.words = CountWords(request.instructions);
-  for (const Item& item : request.items) {
-    if (const auto* message = std::get_if<MessageItem>(&item)) {
-      const std::string text = TextOf(message->parts);
-      seen.words += CountWords(text);
-      if (message->role != Role::kUser) continue;
-      seen.prompt = text;
-      seen.results.clear();
-      seen.calls = 0;
-    } else if (const auto* result = std::get_if<ToolResultItem>(&item)) {
-      seen.words += CountWords(TextOf(result->parts));
-      seen.results.push_back(result);
-    } else if (const auto* call = std::get_if<ToolCallItem>(&item)) {
-      seen.words += CountWords(call->arguments);
-      ++seen.calls;
-      ++seen.all_calls;
-    }
-  }
-  const std::string lowered = Lowered(seen.prompt);
-  seen.has_code = lowered.find("```") != std::string::npos;
-  seen.names_tool = !seen.has_code && lowered.starts_with(kCall);
-  if (!seen.has_code && !seen.names_tool) seen.keywords = lowered;
-  return seen;
-}
-
 class Script {
  public:
-  explicit Script(const ModelRequest& request) : request_(request), seen_(Read(request)) {}
+  explicit Script(const ModelRequest& request)
+      : request_(request), seen_(ReadConversation(request)) {}
 
   Result<DemoReply> Write() {
     if (Has({"fail"})) {
@@ -368,7 +311,7 @@ class Script {
   }
 
   const ModelRequest& request_;
-  Situation seen_;
+  DemoConversation seen_;
   DemoReply out_;
 };
 
@@ -376,17 +319,6 @@ class Script {
 
 Result<DemoReply> WriteDemoReply(const ModelRequest& request) {
   return Script(request).Write();
-}
-
-std::vector<std::string_view> CutIntoWords(std::string_view text) {
-  std::vector<std::string_view> pieces;
-  while (!text.empty()) {
-    const std::size_t blank = text.find_first_of(" \n");
-    const std::size_t next = std::min(text.find_first_not_of(" \n", blank), text.size());
-    pieces.push_back(text.substr(0, next));
-    text.remove_prefix(next);
-  }
-  return pieces;
 }
 
 }  // namespace caisson::model

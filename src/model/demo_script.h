@@ -6,9 +6,6 @@
 #pragma once
 
 #include <chrono>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "model/model.h"
@@ -22,8 +19,5 @@ struct DemoReply {
 
 // Fails if the message asks for a failure.
 Result<DemoReply> WriteDemoReply(const ModelRequest& request);
-
-// Cuts a text after each word. Together the pieces are the text.
-std::vector<std::string_view> CutIntoWords(std::string_view text);
 
 }  // namespace caisson::model

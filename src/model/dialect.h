@@ -24,7 +24,6 @@ struct DialectSettings {
   std::string model{};
   bool streams = true;
   bool is_openai = false;  // OpenAI's own server, which refuses names that others expect.
-  std::uint64_t max_output_tokens = 16'384;  // If the API needs a limit and the request has none.
 };
 
 class Dialect {

@@ -108,8 +108,7 @@ Result<std::shared_ptr<Model>> MakeModel(ModelOptions options) {
            .certificates = options.certificates}));
   auto dialect = MakeDialect(kind, {.model = options.model,
                                     .streams = options.streaming == ModelOptions::Streaming::kOn,
-                                    .is_openai = IsOpenAi(base->host),
-                                    .max_output_tokens = options.max_output_tokens});
+                                    .is_openai = IsOpenAi(base->host)});
   return std::shared_ptr<Model>(std::make_shared<RemoteModel>(
       std::move(options), *std::move(base), std::move(dialect), std::move(client)));
 }

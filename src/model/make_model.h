@@ -60,12 +60,13 @@ struct ModelOptions {
   PlainHttp plain_http = PlainHttp::kPrivateHosts;
   std::string certificates{};  // A PEM file to trust instead of the system's.
   ModelTimes times{};
-  std::uint32_t attempts = 4;                // The first one and its repetitions; 1 to 10.
-  std::size_t max_reply_bytes = 8u << 20;    // At most 64 MiB.
-  std::uint64_t max_output_tokens = 16'384;  // For `anthropic`, if the request has no limit.
-  std::chrono::milliseconds demo_pause{0};   // Between two pieces of the demo's output.
-  std::optional<HttpProxy> proxy{};          // For https URLs; see tools/http/proxy.h.
-  Resolver resolver{};                       // Needed except for the demo.
+  std::uint32_t attempts = 4;              // The first one and its repetitions; 1 to 10.
+  std::size_t max_reply_bytes = 8u << 20;  // At most 64 MiB.
+  // Of one reply, if the request has no limit. nullopt: the server's own; 16,384 for `anthropic`.
+  std::optional<std::uint64_t> max_output_tokens{};
+  std::chrono::milliseconds demo_pause{0};  // Between two pieces of the demo's output.
+  std::optional<HttpProxy> proxy{};         // For https URLs; see tools/http/proxy.h.
+  Resolver resolver{};                      // Needed except for the demo.
 };
 
 // Fails with kInvalidArgument if a setting is missing or wrong, with kFailedPrecondition if the

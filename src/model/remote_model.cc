@@ -114,6 +114,9 @@ class RemoteModel::Attempts {
   // The connection failed. The reply may be complete all the same.
   Result<ModelReply> Broken(Answer& answer, Error error) {
     if (error.code() == ErrorCode::kCancelled) return error;
+    if (answer.status != 0 && answer.status / 100 != 2) {
+      return Refused(answer, {.status = answer.status});
+    }
     if (answer.status / 100 == 2) {
       auto reply = answer.reader->End();
       if (reply) return reply;
@@ -163,6 +166,7 @@ HttpRequest RemoteModel::MakeRequest(std::string body) const {
 
 asio::awaitable<Result<ModelReply>> RemoteModel::Generate(ModelRequest request, OnDelta on_delta) {
   co_await asio::this_coro::throw_if_cancelled(false);
+  if (!request.max_output_tokens) request.max_output_tokens = options_.max_output_tokens;
   auto body = ToJson(dialect_->Body(request));
   if (!body) {
     co_return Error(

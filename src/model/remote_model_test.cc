@@ -97,12 +97,14 @@ TEST_F(RemoteModelTest, StreamsAReply) {
   EXPECT_THAT(request, HasSubstr("\"stream\":true"));
 }
 
-TEST_F(RemoteModelTest, KeepsTheQueryOfTheBaseUrl) {
+TEST_F(RemoteModelTest, SendsTheSettingsWithEachRequest) {
   Serve({kHead + kEnd});
   auto options = Options();
   options.base_url += "/?api-version=1";
   options.headers = {{"X-Extra", "1"}};
+  options.max_output_tokens = 77;
   EXPECT_TRUE(Ask(options));
+  EXPECT_THAT(server_->requests().at(0), HasSubstr("\"max_tokens\":77"));
   EXPECT_THAT(server_->requests().at(0), HasSubstr("POST /v1/chat/completions?api-version=1 HTTP"));
   EXPECT_THAT(server_->requests().at(0), HasSubstr("X-Extra: 1\r\n"));
 }
@@ -169,6 +171,15 @@ TEST_F(RemoteModelTest, ARefusedRequestIsNotRepeated) {
   }
   Serve({Answer(500, "no", "X-Should-Retry: false\r\n")});
   EXPECT_FALSE(Ask());
+  EXPECT_THAT(server_->requests(), SizeIs(1));
+}
+
+TEST_F(RemoteModelTest, ARefusalCountsAlsoIfItsTextIsCut) {
+  Serve({"HTTP/1.1 400 X\r\nContent-Length: 999\r\n\r\n{\"error\": \"bad req"});
+  const auto reply = Ask();
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(reply.error().message(), HasSubstr("bad req"));
   EXPECT_THAT(server_->requests(), SizeIs(1));
 }
 

@@ -131,6 +131,8 @@ asio::awaitable<RequestReader::Next> RequestReader::Read() {
   if (!refusal && !peer_->gone()) {
     Enter(Phase::kServed);
     refusal = co_await ReadBody(head);
+    const AdaptRefusal& adapt = head.incoming.route->options.adapt_refusal;
+    if (refusal && adapt) adapt(head.incoming.request, refusal->response);
   }
   if (peer_->gone()) co_return Ended{};
   if (refusal) {

@@ -26,13 +26,18 @@ namespace caisson::net {
 // request is refused. May set `caller` and `account` of the request.
 using Screen = std::function<asio::awaitable<std::optional<Response>>(Request& head)>;
 
+// Gives the server's own refusal of a body (too long, too slow, too much at once) the form of the
+// protocol. Its status stays.
+using AdaptRefusal = std::function<void(const Request& head, Response& refusal)>;
+
 // kReserved: also served when the server has no room for other requests. The handler must answer at
 // once.
 enum class Capacity { kShared, kReserved };
 
 struct RouteOptions {
   std::size_t max_body_bytes = 1u << 20;
-  Screen screen{};  // Empty: no check.
+  Screen screen{};               // Empty: no check.
+  AdaptRefusal adapt_refusal{};  // Empty: it is a problem (RFC 9457).
   Capacity capacity = Capacity::kShared;
 };
 

@@ -162,8 +162,10 @@ Result<JournaledRuns::Starting> JournaledRuns::CountStart(const IsolationKey& ow
   if (const auto own = state->starting.find(owner); own != state->starting.end()) {
     under_way = own->second;
   }
+  // Counted only if there can be too many.
+  const bool counts = under_way + state->live.size() >= queued;
   for (auto own = state->live.lower_bound({owner, RunId("")});
-       own != state->live.end() && own->first.first == owner; ++own) {
+       counts && own != state->live.end() && own->first.first == owner; ++own) {
     if (own->second->needs_cell()) ++under_way;
   }
   // Sessions that nobody uses hold cells, too; their owner waits then. No sum: `cells` may be
@@ -468,9 +470,42 @@ asio::awaitable<Result<Page<StoredApproval>>> JournaledRuns::ListApprovals(
   return options_.store.approvals().List(std::move(owner), state, std::move(query));
 }
 
+// The setting whose tools the run calls. Null if it is not here.
+asio::awaitable<std::shared_ptr<const CodeSetting>> JournaledRuns::SettingOf(IsolationKey owner,
+                                                                             RunId id) {
+  if (const auto run = FindLive(owner, id)) co_return run->start().setting;
+  const auto stored = co_await options_.store.runs().Find(std::move(owner), std::move(id));
+  if (!stored) co_return nullptr;
+  const auto record = DecodeRunRecord(stored->request);
+  if (!record) co_return nullptr;
+  std::optional<CallerContext> caller;
+  if (record->caller && options_.caller_host != nullptr) {
+    caller = CallerContext::FromRecord(*options_.caller_host, *record->caller);
+  }
+  co_return SettingNamed(record->setting, caller ? &*caller : nullptr);
+}
+
+asio::awaitable<Result<std::shared_ptr<const Tool>>> JournaledRuns::FindTool(IsolationKey owner,
+                                                                             ApprovalId id) {
+  const auto approval = co_await options_.store.approvals().Find(owner, std::move(id));
+  if (!approval) co_return approval.error();
+  const CallBinding& binding = approval->asked.binding;
+  const auto setting = co_await SettingOf(std::move(owner), binding.run);
+  const Tool* tool = setting ? setting->tools->Find(binding.tool) : nullptr;
+  if (tool != nullptr) co_return tool->shared_from_this();
+  co_return Error(ErrorCode::kFailedPrecondition, "the tool " + binding.tool + " is not here");
+}
+
 asio::awaitable<Result<StoredApproval>> JournaledRuns::Decide(IsolationKey owner, ApprovalId id,
                                                               Answer answer) {
-  auto decided = co_await options_.desk.Decide(owner, std::move(id), std::move(answer));
+  std::shared_ptr<const Tool> tool;
+  if (answer.changes) {
+    auto found = co_await FindTool(owner, id);
+    if (!found && found.error().code() == ErrorCode::kNotFound) co_return std::move(found).error();
+    if (found) tool = *std::move(found);  // Otherwise the desk says why nothing can be changed.
+  }
+  auto decided =
+      co_await options_.desk.Decide(owner, std::move(id), std::move(answer), std::move(tool));
   if (!decided) co_return decided;
   const RunId run = decided->asked.binding.run;
   if (FindLive(owner, run)) co_return decided;  // The desk has notified it.

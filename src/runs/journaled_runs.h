@@ -82,6 +82,8 @@ class JournaledRuns final : public RunService {
   asio::awaitable<Result<Page<StoredApproval>>> ListApprovals(IsolationKey owner,
                                                               std::optional<ApprovalState> state,
                                                               PageQuery query) override;
+  asio::awaitable<Result<std::shared_ptr<const Tool>>> FindTool(IsolationKey owner,
+                                                                ApprovalId id) override;
   asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id,
                                                  Answer answer) override;
   asio::awaitable<Result<std::vector<Grant>>> Grants(IsolationKey owner) override;
@@ -115,6 +117,7 @@ class JournaledRuns final : public RunService {
                      const CallerContext* caller) const;
   std::shared_ptr<const CodeSetting> SettingNamed(const std::string& name,
                                                   const CallerContext* session) const;
+  asio::awaitable<std::shared_ptr<const CodeSetting>> SettingOf(IsolationKey owner, RunId id);
   asio::awaitable<Result<TakenRun>> Take(IsolationKey owner, RunId id);
   // Returns false after Close().
   bool Launch(std::shared_ptr<LiveRun> run);

@@ -5,6 +5,11 @@
 
 namespace caisson {
 
+asio::awaitable<Result<std::shared_ptr<const Tool>>> RunService::FindTool(IsolationKey,
+                                                                          ApprovalId) {
+  co_return Error(ErrorCode::kFailedPrecondition, "this service does not know the tools of runs");
+}
+
 Result<void> CheckSession(const RunSpec& run) {
   if (run.session) return {};
   if (run.restart != Restart::kNo) {

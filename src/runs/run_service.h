@@ -158,6 +158,10 @@ class RunService {
   // As ApprovalStore::List: long arguments are omitted.
   virtual asio::awaitable<Result<Page<StoredApproval>>> ListApprovals(
       IsolationKey owner, std::optional<ApprovalState> state, PageQuery query) = 0;
+  // Returns the tool that the approval is about, to check changes of its arguments with. Fails with
+  // kNotFound if there is no such approval, kFailedPrecondition if the tool is not here.
+  virtual asio::awaitable<Result<std::shared_ptr<const Tool>>> FindTool(IsolationKey owner,
+                                                                        ApprovalId id);
   // As ApprovalDesk::Decide. The run continues by itself, here or on the replica that holds it.
   virtual asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id,
                                                          Answer answer) = 0;

@@ -19,8 +19,7 @@ responses::ResponsesOptions ResponsesOptionsOf(const std::optional<FoundryHostin
                                                const std::vector<AgentInfo>& agents) {
   if (!foundry) return {};
   // The platform's name of the container may be another one.
-  const bool is_ours =
-      std::ranges::find(agents, foundry->agent, &AgentInfo::name) != agents.end();
+  const bool is_ours = std::ranges::find(agents, foundry->agent, &AgentInfo::name) != agents.end();
   return {.default_agent = is_ours ? foundry->agent : "",
           .required_header = kFoundryCallHeader,
           .session = foundry->session};
@@ -42,7 +41,7 @@ Doors::Doors(DoorResources resources)
             .add_features = resources_.add_mcp_features,
             .cpu_pool = resources_.host.code().cpu_pool()}),
       conversations_(resources_.host.state().store(), &resources_.clock),
-      responses_({.turns = resources_.host.turns(),
+      responses_({.turns = resources_.turns,
                   .conversations = conversations_,
                   .identity = resources_.identity,
                   .clock = resources_.clock,
@@ -53,7 +52,20 @@ Doors::Doors(DoorResources resources)
                       },
                   .caller_host = &resources_.host.code().caller_host(),
                   .cpu_pool = resources_.host.code().cpu_pool()},
-                 ResponsesOptionsOf(resources_.foundry, resources_.host.turns().Agents())) {}
+                 ResponsesOptionsOf(resources_.foundry, resources_.turns.Agents())),
+      agui_({.turns = resources_.turns,
+             .cancel_run = [&runs = resources_.host.runs()](
+                               IsolationKey owner, RunId run) -> asio::awaitable<Result<void>> {
+               auto cancelled = co_await runs.Cancel(std::move(owner), std::move(run));
+               if (!cancelled) co_return std::move(cancelled).error();
+               co_return Result<void>();
+             },
+             .threads = resources_.host.state().store().snapshots(),
+             .identity = resources_.identity,
+             .clock = resources_.clock,
+             .executor = resources_.io,
+             .caller_host = &resources_.host.code().caller_host(),
+             .cpu_pool = resources_.host.code().cpu_pool()}) {}
 
 void Doors::Mount(net::Router& router) {
   rest_.Mount(router);
@@ -61,7 +73,8 @@ void Doors::Mount(net::Router& router) {
   mcp_door.cpu_pool = resources_.host.code().cpu_pool();
   mcp_.Mount(router, resources_.identity, resources_.io, std::move(mcp_door));
   responses_.Mount(router, responses::Form::OpenAi());
-  if (resources_.foundry) responses_.Mount(router, responses::Form::Foundry());
+  agui_.Mount(router);
+  responses_.Mount(router, responses::Form::Foundry());
 }
 
 }  // namespace caisson

@@ -1,5 +1,5 @@
 // Doors makes the network doors of a host and mounts them: runs and approvals (protocol/rest), MCP
-// (protocol/mcp) and agents (protocol/responses).
+// (protocol/mcp) and agents (protocol/responses, protocol/agui).
 //
 // Trust     Requests are hostile; each door resolves the identity of its requests.
 // Threads   Make and mount before the server listens. Close from any thread.
@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "identity/resolver.h"
 #include "net/router.h"
+#include "protocol/agui/agui_api.h"
 #include "protocol/responses/responses_api.h"
 #include "protocol/rest/rest_api.h"
 #include "server/foundry.h"
@@ -25,6 +26,7 @@ namespace caisson {
 struct DoorResources {
   const Config& config;
   Host& host;
+  TurnService& turns;  // Of the agents and workflows.
   const IdentityResolver& identity;
   const Clock& clock;
   asio::any_io_executor io;
@@ -43,6 +45,8 @@ class Doors {
 
   // Ends streams that would otherwise never end.
   void Close() { mcp_.Close(); }
+  // Returns when the doors use the host no more. Close the host first.
+  asio::awaitable<void> AwaitEnd() { return agui_.Close(); }
 
  private:
   const DoorResources resources_;
@@ -50,6 +54,7 @@ class Doors {
   McpServer mcp_;
   StoredConversations conversations_;
   responses::ResponsesApi responses_;
+  agui::AguiApi agui_;
 };
 
 }  // namespace caisson

@@ -1,6 +1,6 @@
-// A Host is Caisson without its doors: the store and keys of a configuration, the engine, the tools,
-// the runs and the agents. Every command that runs code and every server opens one, and so does a
-// program that links libcaisson:
+// A Host is Caisson without its doors: the store and keys of a configuration, the engine, the
+// tools, the runs and the agents. Every command that runs code and every server opens one, and so
+// does a program that links libcaisson:
 //
 //   auto host = *Host::Open(
 //       {.code = {.setting = {.tools = tools}}, .keeps = HostOptions::Keeps::kNothing});
@@ -10,9 +10,9 @@
 // Trust     The operator's configuration.
 // Threads   Open, Run and the destructor block: do not call them on an executor that serves others.
 //           Use what it holds from any thread.
-// Lifetime  Owns everything. With an executor of the caller, that outlives it, and Close() must have
-//           returned before it is destroyed. Otherwise the destructor cancels what runs and returns
-//           when no process, thread or descriptor is left.
+// Lifetime  Owns everything. With an executor of the caller, that outlives it, and Close() must
+//           have returned before it is destroyed. Otherwise the destructor cancels what runs and
+//           returns when no process, thread or descriptor is left.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

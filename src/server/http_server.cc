@@ -21,6 +21,7 @@
 #include "net/endpoint.h"
 #include "net/server.h"
 #include "server/configured_identity.h"
+#include "server/configured_workflows.h"
 #include "server/door_limits.h"
 #include "server/doors.h"
 #include "server/foundry.h"
@@ -99,6 +100,7 @@ class HttpServer::Parts {
     TRY_ASSIGN(door_limits_, DoorLimits(config));
     TRY_ASSIGN(identity_, MakeIdentityResolver(config.identity, config.directory,
                                                options_.environment, clock_));
+    TRY_ASSIGN(Workflows workflows, LoadWorkflows(config));
     CodeServiceOptions code = FromConfig(config);
     code.backend.installation = options_.installation;
     code.setting.tools = std::make_shared<const ToolSet>(options_.tools);
@@ -117,6 +119,7 @@ class HttpServer::Parts {
                                   .executor = io_.get_executor(),
                                   .on_audit_failure = on_audit_failure,
                                   .serves = HostOptions::Serves::kRunsAndAgents}));
+    workflows_.emplace(*host_, std::move(workflows));
     store().health().Listen([this](const std::optional<Error>& problem) {
       if (problem) {
         log_.Write(Log::Level::kError, "store.failure", {{"message", problem->message()}});
@@ -184,12 +187,15 @@ class HttpServer::Parts {
       co_await host_->Close();
     };
     co_await Both(doors(), runs());
+    co_await workflows_->AwaitEnd();
+    co_await doors_->AwaitEnd();
   }
 
   net::Router Routes() {
     net::Router router;
     doors_.emplace(DoorResources{.config = options_.config,
                                  .host = *host_,
+                                 .turns = workflows_->turns(),
                                  .identity = *identity_,
                                  .clock = clock_,
                                  .io = io_.get_executor(),
@@ -258,6 +264,7 @@ class HttpServer::Parts {
   std::optional<FoundryHosting> foundry_;
   std::unique_ptr<IdentityResolver> identity_;
   std::unique_ptr<Host> host_;
+  std::optional<WorkflowHost> workflows_;
   std::optional<Doors> doors_;
   std::unique_ptr<net::Server> server_;
   std::atomic<bool> ready_ = false;

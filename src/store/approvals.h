@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "identity/identity.h"
+#include "store/edited_arguments.h"
 #include "store/ids.h"
 #include "store/page.h"
 
@@ -71,6 +72,8 @@ struct Decision {
   std::string by{};
   std::string reason{};
   SystemTime at{};
+  // With kApproved only: the call is executed with these.
+  std::optional<EditedArguments> edited{};
 };
 
 struct StoredApproval {
@@ -109,8 +112,9 @@ class ApprovalStore {
   virtual asio::awaitable<Result<Page<StoredApproval>>> List(IsolationKey owner,
                                                              std::optional<ApprovalState> state,
                                                              PageQuery query) = 0;
-  // The first decision counts. Repeating the same verdict succeeds and changes nothing. A different
-  // verdict, or one after expiry, fails with kFailedPrecondition. Returns the stored approval.
+  // The first decision counts. Repeating the same verdict with the same edited arguments succeeds
+  // and changes nothing. A different one, or one after expiry, fails with kFailedPrecondition.
+  // Returns the stored approval.
   virtual asio::awaitable<Result<StoredApproval>> Decide(IsolationKey owner, ApprovalId id,
                                                          Decision decision) = 0;
 

@@ -22,11 +22,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
 #include "identity/identity.h"
+#include "store/edited_arguments.h"
 #include "store/ids.h"
 #include "store/page.h"
 
@@ -142,9 +144,21 @@ struct NewCall {
 
 struct StoredCall {
   NewCall call{};
+  // The call was started with these in place of NewCall::arguments.
+  std::optional<EditedArguments> edited{};
   std::string result{};  // For calls that returned or raised.
   SystemTime begun_at{};
   SystemTime updated_at{};
+};
+
+// The approval by which a call starts, and the digest of the edited arguments with which it is
+// executed; empty: as asked.
+struct ApprovalUse {
+  ApprovalUse(ApprovalId used, std::string edited = {})  // NOLINT: implicit
+      : id(std::move(used)), edited_digest(std::move(edited)) {}
+
+  ApprovalId id;
+  std::string edited_digest;
 };
 
 struct RunUsage {
@@ -211,11 +225,11 @@ class RunStore {
   virtual asio::awaitable<Result<void>> BeginCall(IsolationKey owner, RunId id, Lease lease,
                                                   NewCall call, SystemTime now) = 0;
   // pending -> started, and the run continues. An approval is consumed in the same transaction, and
-  // only if it is bound to exactly this call (I5). Otherwise fails with kFailedPrecondition, and
-  // nothing may be executed.
+  // only if it is bound to exactly this call and the arguments that are executed (I5). Otherwise
+  // fails with kFailedPrecondition, and nothing may be executed.
   virtual asio::awaitable<Result<void>> StartCall(IsolationKey owner, RunId id, Lease lease,
                                                   std::uint32_t seq,
-                                                  std::optional<ApprovalId> approval,
+                                                  std::optional<ApprovalUse> approval,
                                                   SystemTime now) = 0;
   // uncertain -> started, under the same idempotency key. For idempotent tools only.
   virtual asio::awaitable<Result<void>> RetryCall(IsolationKey owner, RunId id, Lease lease,

@@ -170,6 +170,10 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   struct ReadyCall {
     JournaledCall call;
     CallJournal::GoAhead go;
+
+    const std::shared_ptr<const CanonicalArguments>& arguments() const {
+      return go.edited ? go.edited : call.arguments;
+    }
   };
 
   std::size_t held_bytes() const { return argument_bytes_ + text_bytes_ + answer_bytes_; }
@@ -253,7 +257,7 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
   void LaunchReady() {
     while (!ready_.empty() && effects_ < options_.side_by_side) {
       if (IsBehind()) return LookLater();
-      const std::size_t most = MostDecodedBytes(ready_.front().call.arguments->text.size());
+      const std::size_t most = MostDecodedBytes(ready_.front().arguments()->text.size());
       if (!Reserve(most)) return;
       ReadyCall ready = std::move(ready_.front());
       ready_.pop_front();
@@ -379,8 +383,8 @@ class ToolBridge::Traffic : public std::enable_shared_from_this<Traffic> {
     {
       Load load(*self, reserved);
       auto arguments = co_await self->Work<Result<Dict>>(
-          ready.call.arguments->text.size(),
-          [given = ready.call.arguments] { return ParseArguments(given->text, given->digest); });
+          ready.arguments()->text.size(),
+          [given = ready.arguments()] { return ParseArguments(given->text, given->digest); });
       if (arguments && !*arguments) answer = ToRaised(arguments->error());
       if (arguments && *arguments && self->cell_ != nullptr) {
         load.ShrinkTo(DecodedBytes(**arguments));

@@ -46,6 +46,8 @@ class CallJournal {
   struct GoAhead {
     Consent consent = Consent::kNone;
     std::string idempotency_key{};
+    // Arguments that a person wrote in place of the call's own. Null: as asked.
+    std::shared_ptr<const CanonicalArguments> edited{};
   };
   // The call is not executed. The code gets this answer, after After().
   struct Instead {

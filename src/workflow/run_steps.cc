@@ -9,6 +9,9 @@
 namespace caisson {
 namespace {
 
+// A run whose approval was decided may be in another process, or in the store.
+constexpr std::chrono::seconds kDecidedRunGoesOn{60};
+constexpr std::chrono::milliseconds kLookAgain{50};
 constexpr std::string_view kKeyPrefix = "workflow/";
 
 std::string WhyItFailed(const Outcome& outcome) {
@@ -90,8 +93,24 @@ asio::awaitable<Result<RunView>> RunSteps::FindAgain(IsolationKey owner, RunKey 
   const auto found = co_await options_.runs.FindByKey(owner, key.id);
   if (!found) co_return found.error();
   // A wait that is cancelled leaves the run as it is.
-  co_return co_await options_.runs.Await(owner, found->run, {},
-                                         std::chrono::steady_clock::time_point::max());
+  auto view = co_await options_.runs.Await(owner, found->run, {},
+                                           std::chrono::steady_clock::time_point::max());
+  const auto give_up = std::chrono::steady_clock::now() + kDecidedRunGoesOn;
+  while (view && view->state == RunState::kWaiting && co_await IsDecided(owner, *view) &&
+         std::chrono::steady_clock::now() < give_up) {
+    view = co_await options_.runs.Await(owner, view->id, ApprovalIds(*view),
+                                        std::chrono::steady_clock::now() + kLookAgain);
+  }
+  co_return view;
+}
+
+// Whether somebody has decided one of the approvals, so that the run goes on in a moment.
+asio::awaitable<bool> RunSteps::IsDecided(IsolationKey owner, const RunView& view) {
+  for (const OutcomeApproval& each : view.outcome.approvals) {
+    const auto approval = co_await options_.runs.FindApproval(owner, ApprovalId(each.id));
+    if (approval && approval->state != ApprovalState::kPending) co_return true;
+  }
+  co_return false;
 }
 
 asio::awaitable<Result<RunView>> RunSteps::Begin(const StepCall& call, RunSpec spec) {

@@ -38,6 +38,7 @@ class RunSteps final : public StepRunner {
  private:
   asio::awaitable<Result<RunView>> Begin(const StepCall& call, RunSpec spec);
   asio::awaitable<Result<RunView>> FindAgain(IsolationKey owner, RunKey key);
+  asio::awaitable<bool> IsDecided(IsolationKey owner, const RunView& view);
 
   SystemClock system_clock_;
   const RunStepsOptions options_;

@@ -104,6 +104,35 @@ TEST_F(DeskTest, OpenQuestionsAreBounded) {
             ErrorCode::kResourceExhausted);
 }
 
+// I5
+TEST_F(DeskTest, ChangedArgumentsAreCheckedByTheToolAndStored) {
+  const auto asked = Now(desk_.Ask(ann_, Judge(Call(0, "ann")).question));
+  const auto decide = [&](Answer answer, std::shared_ptr<const Tool> tool) {
+    return Now(desk_.Decide(ann_, asked->asked.id, std::move(answer), std::move(tool)));
+  };
+  Answer answer = Yes();
+  answer.changes = Dict{{{"to", "bob"}}};
+  EXPECT_EQ(decide(answer, nullptr).error().code(), ErrorCode::kFailedPrecondition);
+  answer.verdict = ApprovalState::kDenied;
+  EXPECT_EQ(decide(answer, send_).error().code(), ErrorCode::kInvalidArgument);
+  answer = Yes(StandingYes{});
+  answer.changes = Dict{{{"to", "bob"}}};
+  EXPECT_EQ(decide(answer, send_).error().code(), ErrorCode::kInvalidArgument);
+  answer.standing.reset();
+  answer.changes = Dict{{{"to", 1}}};
+  EXPECT_EQ(decide(answer, send_).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Now(store_->approvals().Find(ann_, asked->asked.id))->state, ApprovalState::kPending);
+
+  answer.changes = Dict{{{"to", "bob"}}};
+  const auto decided = decide(answer, send_);
+  ASSERT_TRUE(decided) << Why(decided);
+  EXPECT_EQ(decided->decision->edited->text, R"({"to":"bob"})");
+  EXPECT_TRUE(decide(answer, send_));  // Again: nothing changes.
+  const std::string shown = ToJson(*decided);
+  EXPECT_THAT(shown, testing::HasSubstr(R"("arguments":{"to":"ann"})"));
+  EXPECT_THAT(shown, testing::HasSubstr(R"("edited_arguments":{"to":"bob"})"));
+}
+
 TEST_F(DeskTest, AListenerIsWokenOnlyByADecisionOfItsRun) {
   int mine = 0;
   int others = 0;

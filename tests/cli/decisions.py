@@ -73,6 +73,33 @@ class Decisions(serve.ServeSend):
             self.assertEqual(len(self.sent()), before + 4)
             self.stop(process)
 
+    def test_an_approval_can_change_arguments_at_both_doors(self):
+        process = self.serve(serve.SEND)
+        before = len(self.sent())
+
+        def ask():
+            run = self.run_code("send(to='a')")
+            return run, run["outcome"]["approvals"][0]["id"]
+
+        run, id = ask()
+        for wrong in ({"to": 1}, {"cc": "b"}, []):
+            refused = self.ask("POST", "/v1/approvals/" + id, {"decision": "approve", "arguments": wrong})
+            self.assertEqual(refused.status, 400, refused)
+        decided = self.ask("POST", "/v1/approvals/" + id, {"decision": "approve", "arguments": {"to": "b"}}).json
+        self.assertEqual((decided["arguments"], decided["edited_arguments"]), ({"to": "a"}, {"to": "b"}))
+        self.assertEqual(self.await_run(run["id"])["outcome"]["status"], "completed")
+
+        run, id = ask()
+        approve = lambda text: self.caisson("approvals", "approve", id, "--arguments", text, "--json",
+                                            "--config", "caisson.toml")
+        for wrong in ('{"to": 1}', '{"cc": "b"}', "[]", "{"):
+            self.assertEqual(approve(wrong).status, 2, wrong)
+        self.assertEqual(approve('{"to": "c"}').outcome["edited_arguments"], {"to": "c"})
+        self.assertIn(b"changed to", self.caisson("approvals", "show", id, "--config", "caisson.toml").out)
+        self.assertEqual(self.await_run(run["id"])["outcome"]["status"], "completed")
+        self.assertEqual(self.sent()[before:], [{"to": "b"}, {"to": "c"}])
+        self.stop(process)
+
     def test_a_no_is_found_by_what_it_was(self):
         process = self.serve(serve.SEND + "[approvals]\nexpire_seconds = 1\n")
         denied = self.run_code("try: send(to='a')\nexcept ApprovalDenied as e: str(e)")

@@ -19,33 +19,38 @@ def examples(text):
             yield command, output.rstrip("\n")
 
 
+def run_examples(test, text):
+    """Runs the examples of a guide against the server of the test. Returns how many there are."""
+    # One shell for all: an example may use the results of an earlier one.
+    shell = subprocess.Popen(["bash"], cwd=test.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True)
+    test.addCleanup(test.discard, shell)
+    shell.stdin.write(f"URL=http://127.0.0.1:{test.port}\n")
+    count = 0
+    for command, expected in examples(text):
+        shell.stdin.write(command + "\nprintf '\\n@@end %d\\n' $?\n")
+        shell.stdin.flush()
+        said = ""
+        for line in shell.stdout:
+            if line.startswith("@@end "):
+                break
+            said += line
+        test.assertEqual(line, "@@end 0\n", command)
+        pattern = ".*".join(re.escape(piece) for piece in expected.split("…"))
+        test.assertRegex(said.rstrip("\n"), re.compile(r"\A" + pattern + r"\Z", re.S), command)
+        count += 1
+    shell.stdin.close()
+    shell.wait()
+    return count
+
+
 class RestGuide(serve.Serve):
     def test_every_example_does_what_it_shows(self):
         self.put("send.sh", "#!/bin/sh\ncat > /dev/null\necho '\"sent\"'\n")
         (self.work / "send.sh").chmod(0o755)
         process = self.serve(serve.MEMORY + serve.SEND)
         self.kept |= {"first", "run"}
-        # One shell for all: an example may use the results of an earlier one.
-        shell = subprocess.Popen(["bash"], cwd=self.work, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, text=True)
-        self.addCleanup(self.discard, shell)
-        shell.stdin.write(f"URL=http://127.0.0.1:{self.port}\n")
-        count = 0
-        for command, expected in examples(GUIDE.read_text()):
-            shell.stdin.write(command + "\nprintf '\\n@@end %d\\n' $?\n")
-            shell.stdin.flush()
-            said = ""
-            for line in shell.stdout:
-                if line.startswith("@@end "):
-                    break
-                said += line
-            self.assertEqual(line, "@@end 0\n", command)
-            pattern = ".*".join(re.escape(piece) for piece in expected.split("…"))
-            self.assertRegex(said.rstrip("\n"), re.compile(r"\A" + pattern + r"\Z", re.S), command)
-            count += 1
-        self.assertGreater(count, 8)
-        shell.stdin.close()
-        shell.wait()
+        self.assertGreater(run_examples(self, GUIDE.read_text()), 8)
         self.stop(process)
 
     def test_every_configuration_is_one(self):

@@ -115,6 +115,31 @@ TEST_P(CrashTest, NothingHappensTwice) {
   ExpectNothingTwice(ended.output, Effects(), window);
 }
 
+class EditTest : public CrashTest {};
+
+// I5: the edited arguments are executed, at most once, and never those that were asked about.
+TEST_P(EditTest, OnlyTheEditHappensAndNotTwice) {
+  const Window window = std::get<1>(GetParam());
+  ASSERT_TRUE(WasKilled(Run("start", "never:0")));
+  ASSERT_TRUE(WasKilled(Run("edit", window.step))) << "it never came to " << window.step;
+  const Ended ended = Run("edit", "never:0");
+  ASSERT_EQ(ended.status, 0) << ended.output;
+  auto effects = Effects();
+  EXPECT_EQ(effects["asked"], 0);
+  EXPECT_EQ(effects["first"], 1);
+  EXPECT_EQ(effects["last"], 1);
+  const bool doubted = window.doubted == std::string_view("asked");
+  EXPECT_LE(effects["edited"], 1);
+  if (!doubted) EXPECT_EQ(effects["edited"], 1);
+}
+
+constexpr Window kEditWindows[] = {
+    {"edit", "StartCall:before:1"},
+    {"edit", "StartCall:after:1", "asked"},
+    {"edit", "effect:after:1", "asked"},
+    {"edit", "FinishCall:after:1"},
+};
+
 class NapTest : public CrashTest {};
 
 // Killed when it has just begun to sleep, or before the store knows. In both cases it sleeps as
@@ -230,6 +255,8 @@ std::string NameOf(const testing::TestParamInfo<std::tuple<BackendKind, Window>>
 
 INSTANTIATE_TEST_SUITE_P(Killed, CrashTest, testing::Combine(kDurable, testing::ValuesIn(kWindows)),
                          NameOf);
+INSTANTIATE_TEST_SUITE_P(Killed, EditTest,
+                         testing::Combine(kDurable, testing::ValuesIn(kEditWindows)), NameOf);
 INSTANTIATE_TEST_SUITE_P(Killed, NapTest,
                          testing::Combine(kDurable, testing::ValuesIn(kNapWindows)), NameOf);
 INSTANTIATE_TEST_SUITE_P(Killed, LostWorkersTest,

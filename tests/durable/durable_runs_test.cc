@@ -84,6 +84,94 @@ TEST_F(DurableRunsTest, AnOwnerWithoutRoomInTheStoreStartsNoRun) {
   EXPECT_THAT(effects_, IsEmpty());
 }
 
+class EditedRunsTest : public DurableRunsTest {
+ protected:
+  std::shared_ptr<const CodeSetting> setting_of_run_;
+
+  std::shared_ptr<const CodeSetting> Paying() {
+    return Setting({*Tool::Make(
+        {.name = "pay",
+         .input_schema = Dict{{{"properties", Dict{{{"to", Dict{{{"type", "string"}}}}}}}}},
+         .approval = Approval::Always()},
+        Inline([this](const Dict& given) {
+          effects_.push_back(*given.Find("to")->If<std::string>());
+          return Value();
+        }))});
+  }
+  static FakeScript PayingBob() {
+    return Script(
+        {FakeCall{.tool = "pay", .keywords = Dict{{{"to", "bob"}}}}, FakeOutput{.text = "paid"}});
+  }
+  Result<StoredApproval> Change(Replica& replica, const RunView& view, Dict changes) {
+    return loop_.Await(replica.runs().Decide(
+        ann_, ApprovalId(view.outcome.approvals.at(0).id),
+        {.verdict = ApprovalState::kApproved, .by = "ann", .changes = std::move(changes)}));
+  }
+};
+
+// I5
+TEST_F(EditedRunsTest, TheEditedArgumentsAreExecutedAndNothingElse) {
+  const auto setting = Paying();
+  RunView view = Start(PayingBob(), {.code = "code", .setting = setting});
+  EXPECT_EQ(Change(*here_, view, Dict{{{"to", 7}}}).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(Change(*here_, view, Dict{{{"cc", "x"}}}).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(effects_, IsEmpty());
+  ASSERT_TRUE(Change(*here_, view, Dict{{{"to", "eve"}}}));
+  EXPECT_TRUE(Change(*here_, view, Dict{{{"to", "eve"}}}));
+  EXPECT_EQ(Change(*here_, view, Dict{{{"to", "joe"}}}).error().code(),
+            ErrorCode::kFailedPrecondition);
+  view = Await(*here_, view.id);
+  EXPECT_EQ(view.outcome.stdout_text, "paid");
+  EXPECT_THAT(effects_, ElementsAre("eve"));
+  const StoredCall call = loop_.Await(store_->runs().Calls(ann_, view.id))->at(0);
+  EXPECT_EQ(call.call.arguments, R"({"to":"bob"})");
+  EXPECT_EQ(call.edited->text, R"({"to":"eve"})");
+}
+
+// I5, I6
+TEST_F(EditedRunsTest, AnotherReplicaExecutesTheEditAlsoWhenItReplays) {
+  for (const bool upgraded : {false, true}) {
+    effects_.clear();
+    setting_of_run_ = Paying();
+    const auto make = [&] {
+      return std::make_unique<Replica>(loop_, *store_, keys_, clock_, setting_of_run_,
+                                       RunSettings{}, DeskOptions{});
+    };
+    here_ = make();
+    RunView view = Start(PayingBob());
+    loop_.Await(here_->runs().Close());
+    auto there = make();
+    if (upgraded) {
+      there->engine().Upgrade();
+      there->engine().Push(PayingBob());
+    } else {
+      there->engine().AdoptSaved(here_->engine());
+    }
+    // The tool is found by the stored run: nothing of it lives in this process.
+    ASSERT_TRUE(Change(*there, view, Dict{{{"to", "eve"}}}));
+    view = Await(*there, view.id);
+    EXPECT_EQ(view.outcome.status, RunStatus::kCompleted);
+    EXPECT_EQ(view.outcome.stdout_text, "paid");
+    EXPECT_THAT(effects_, ElementsAre("eve")) << upgraded;
+  }
+}
+
+// I4
+TEST_F(EditedRunsTest, AnEditOfAForeignApprovalIsLikeOneOfNone) {
+  const auto setting = Paying();
+  const RunView view = Start(PayingBob(), {.code = "code", .setting = setting});
+  const auto as_bob = [&](std::string id) {
+    return loop_.Await(here_->runs().Decide(
+        bob_, ApprovalId(std::move(id)),
+        {.verdict = ApprovalState::kApproved, .by = "bob", .changes = Dict{{{"to", "bob2"}}}}));
+  };
+  const auto foreign = as_bob(view.outcome.approvals.at(0).id);
+  const auto none = as_bob("apr_none");
+  EXPECT_EQ(foreign.error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(foreign.error().message(), none.error().message());
+  EXPECT_THAT(effects_, IsEmpty());
+}
+
 TEST_F(DurableRunsTest, SilenceIsNoConsent) {
   RunView view = Start(Script({FakeCall{.tool = "send"}}));
   clock_.Advance(std::chrono::hours(24 * 8));

@@ -415,6 +415,42 @@ TEST_F(RunJournalTest, AnIdempotentToolIsTriedAgainUnderTheSameKey) {
   EXPECT_EQ(Rows().at(0).call.state, CallState::kStarted);
 }
 
+// I5
+TEST_F(RunJournalTest, AnEditIsExecutedAndAReplayComparesWhatWasAsked) {
+  const auto put = MakeTool("put", Approval::Always(), Repeat::kIdempotent);
+  const CanonicalArguments edited = *Canonicalize(Dict{{{"x", std::int64_t{8}}}});
+  auto journal = Open();
+  auto ruling = Begin(journal, Call(0, put, 7));
+  RunUntil([&] { return journal->waits(); });
+  ASSERT_TRUE(Now(store_->approvals().Decide(
+      owner_, ApprovalIdOf(RunId("run_1"), 0),
+      {.verdict = ApprovalState::kApproved,
+       .by = "ann",
+       .at = clock_.Now(),
+       .edited = EditedArguments{.text = edited.text, .digest = edited.digest}})));
+  ReadDecisions(journal);
+  RunUntil([&] { return ruling->has_value(); });
+  EXPECT_EQ(std::get<CallJournal::GoAhead>(**ruling).edited->text, R"({"x":8})");
+  ASSERT_TRUE(Now(journal->Start(0)));
+  EXPECT_EQ(Rows().at(0).call.arguments, R"({"x":7})");
+  EXPECT_EQ(Rows().at(0).edited->text, R"({"x":8})");
+
+  // The process dies in the effect. The tool is idempotent, so the same edit is executed again.
+  Reclaim();
+  journal = Open(Rows());
+  const auto again = Now(journal->Before(Call(0, put, 7)));
+  EXPECT_EQ(std::get<CallJournal::GoAhead>(again).edited->text, R"({"x":8})");
+  ASSERT_TRUE(Now(journal->Start(0)));
+  ASSERT_TRUE(Now(journal->After(0, Value(1))));
+
+  // A replay that calls with the edited arguments is another call.
+  journal = Open(Rows());
+  EXPECT_TRUE(std::holds_alternative<CallJournal::Recorded>(Now(journal->Before(Call(0, put, 7)))));
+  journal = Open(Rows());
+  EXPECT_TRUE(std::holds_alternative<CallJournal::Left>(Now(journal->Before(Call(0, put, 8)))));
+  EXPECT_EQ(journal->fault(), RunJournal::Fault::kDiverged);
+}
+
 TEST_F(RunJournalTest, AToolThatChangedMeanwhileIsNotDoneWithTheOldYes) {
   auto before = Open();
   auto asked = Begin(before, Call(0, send_));

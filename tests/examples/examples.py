@@ -73,7 +73,8 @@ class Examples(unittest.TestCase):
 
     def test_every_example_is_run(self):
         # Those have separate tests
-        folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()} - {"embed", "code-mode", "foundry-hosted"}
+        folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()} - {"embed", "code-mode", "foundry-hosted",
+                                                                                "workflow"}
         tests = {name.removeprefix("test_") for name in dir(self) if name.startswith("test_")}
         self.assertEqual(folders, tests - {"every_example_is_run"})
 

@@ -13,8 +13,33 @@ sys.path.append(str(HERE.parent))
 sys.path.append(str(HERE.parent / "conformance"))
 import tier  # noqa: E402
 from npm import Packages  # noqa: E402
+from suite import Server  # noqa: E402
 
 PATIENCE = 180
+# The tool answers "sent"; every call of it waits for an approval.
+CONFIG = """
+[[model]]
+name = "demo"
+kind = "demo"
+
+[[tool]]
+name = "send"
+kind = "command"
+command = ["/bin/sh", "-c", "cat > /dev/null; echo '\\"sent\\"'"]
+approval = "always"
+input_schema = { type = "object", properties = { to = { type = "string" } }, required = ["to"] }
+
+[[agent]]
+name = "analyst"
+model = "demo"
+tools = ["send"]
+
+[[agent]]
+name = "direct"
+model = "demo"
+tools = ["send"]
+code = false
+"""
 PROGRAM = PACKAGES = FAKE_SERVER = None
 
 
@@ -51,6 +76,10 @@ class OpenAiClient(unittest.TestCase):
     def test_all_flows_with_the_door_alone(self):
         with FakeServer() as server:
             self.run_flows(server.url)
+
+    def test_all_flows_with_caisson_serve(self):
+        with Server(PROGRAM, more_config=CONFIG) as server:
+            self.run_flows(server.url.removesuffix("/mcp"))
 
 
 if __name__ == "__main__":

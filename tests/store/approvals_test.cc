@@ -270,6 +270,57 @@ TEST_P(ApprovalStoreTest, AnApprovalForAnotherCallStartsNothing) {
   EXPECT_FALSE(Start(lease, "b"));
 }
 
+// I5
+TEST_P(ApprovalStoreTest, AnEditIsPartOfTheDecision) {
+  const Lease lease = PendingCall();
+  ASSERT_TRUE(Ask(Asked("a")));
+  const EditedArguments edited{.text = R"({"to":"y"})", .digest = "edited"};
+  Decision yes{.verdict = ApprovalState::kApproved, .by = "bea", .at = kNow, .edited = edited};
+  const auto decide = [&] { return Now(approvals().Decide(ann_, ApprovalId("a"), yes)); };
+  yes.verdict = ApprovalState::kDenied;
+  EXPECT_EQ(decide().error().code(), ErrorCode::kInvalidArgument);
+  yes.verdict = ApprovalState::kApproved;
+  const auto decided = decide();
+  ASSERT_TRUE(decided) << Why(decided);
+  EXPECT_EQ(decided->decision->edited, edited);
+  EXPECT_TRUE(decide());  // The same decision again changes nothing.
+  yes.edited->digest = "other";
+  EXPECT_EQ(decide().error().code(), ErrorCode::kFailedPrecondition);
+  yes.edited.reset();
+  EXPECT_EQ(decide().error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(Now(approvals().List(ann_, {}, {}))->items.at(0).decision->edited, edited);
+
+  // Only the edited arguments may be executed.
+  const auto start = [&](std::string digest) {
+    return Now(store_->runs().StartCall(ann_, RunId("r"), lease, 0,
+                                        ApprovalUse(ApprovalId("a"), std::move(digest)), kNow));
+  };
+  EXPECT_EQ(start("").error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(start("other").error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(StateOf("a"), ApprovalState::kApproved);
+  ASSERT_TRUE(start("edited"));
+  const StoredCall call = Now(store_->runs().Calls(ann_, RunId("r")))->at(0);
+  EXPECT_EQ(call.call.arguments_digest, "arguments");  // What was asked, for a replay.
+  EXPECT_EQ(call.edited, edited);
+  const auto entries = *Now(store_->audit().Read(ann_, 0, 100));
+  EXPECT_TRUE(VerifyChain(entries));
+  EXPECT_THAT(entries.at(0).event.body, HasSubstr(R"("arguments_digest":"arguments")"));
+  for (const AuditEntry& entry : entries) {
+    EXPECT_THAT(entry.event.body, HasSubstr(R"("edited_arguments_digest":"edited")"));
+  }
+}
+
+TEST_P(ApprovalStoreTest, AnEditDoesNotStartACallThatWasApprovedAsAsked) {
+  const Lease lease = PendingCall();
+  ASSERT_TRUE(Ask(Asked("a")));
+  ASSERT_TRUE(Decide("a", ApprovalState::kApproved));
+  EXPECT_EQ(Now(store_->runs().StartCall(ann_, RunId("r"), lease, 0,
+                                         ApprovalUse(ApprovalId("a"), "edited"), kNow))
+                .error()
+                .code(),
+            ErrorCode::kFailedPrecondition);
+}
+
 // I4
 TEST_P(ApprovalStoreTest, AnothersApprovalIsLikeNone) {
   ASSERT_TRUE(Ask(Asked("a")));

@@ -341,13 +341,15 @@ class FakeTurns final : public TurnService {
         if (std::exchange(asked.decision, answer->approve)) continue;  // Decided before.
       }
       if (answer->approve) ++effects_;
+      const auto edited = answer->changes ? ToJson(Value(*answer->changes)) : std::string();
       Call(owner, turn,
            {.call_id = "call_ask",
             .tool = "send",
             .arguments = R"({"to":"ann"})",
             .run = RunId("run_ask"),
             .progress = answer->approve ? CallProgress::kCompleted : CallProgress::kFailed,
-            .output = answer->approve ? "sent" : "denied: " + answer->reason,
+            .output = answer->approve ? "sent" + (edited ? *edited : std::string())
+                                      : "denied: " + answer->reason,
             .is_error = !answer->approve,
             .approval = answer->approval});
       Say(owner, turn, answer->approve ? "Sent." : "Not sent.");

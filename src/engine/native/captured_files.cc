@@ -25,6 +25,7 @@ constexpr std::size_t kMaxPathBytes = 4095;
 // Maximum number of entries examined. The file system of a cell has fewer inodes, unless the report
 // is false.
 constexpr std::size_t kMaxEntries = 1u << 20;
+constexpr std::size_t kReadAtOnce = 1u << 20;
 constexpr const char* kUnreadable = "it cannot be read";
 constexpr const char* kNoFile = "neither a file nor a directory";
 constexpr const char* kTooLong = "its path is too long";
@@ -99,25 +100,6 @@ std::vector<Found> Walk(const UniqueFd& root, const std::string& top) {
   return found;
 }
 
-// Returns the whole file; nullopt if its type or size is not as reported.
-std::optional<std::string> ReadWhole(const UniqueFd& file, std::uint64_t size) {
-  std::string contents;
-  bool whole = true;
-  // Without filling the text with zeros first.
-  contents.resize_and_overwrite(size, [&](char* bytes, std::size_t) {
-    std::size_t at = 0;
-    while (at < size) {
-      const ssize_t n = ::read(file.get(), bytes + at, size - at);
-      if (n <= 0) break;
-      at += static_cast<std::size_t>(n);
-    }
-    whole = at == size;
-    return at;
-  });
-  if (!whole) return std::nullopt;
-  return contents;
-}
-
 // Returns whether overlayfs has this attribute on a file or directory of a layer.
 bool HasNote(const UniqueFd& root, const std::string& path, const char* note) {
   const UniqueFd file = OpenBeneath(root, path, 0);
@@ -140,11 +122,10 @@ wire::Omitted FileCapture::Fits(std::uint64_t size) const {
                                                  : wire::Omitted::kNot;
 }
 
-OutcomeFile FileCapture::Capture(const UniqueFd& root, const std::string& path,
-                                 std::string shown_as) {
+OutcomeFile FileCapture::Open(const UniqueFd& root, const std::string& path, std::string shown_as) {
   OutcomeFile captured{.path = std::move(shown_as), .change = "created", .omitted = kUnreadable};
   ++files_;
-  const UniqueFd file = OpenBeneath(root, path, 0);
+  UniqueFd file = OpenBeneath(root, path, 0);
   struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return captured;
@@ -155,12 +136,30 @@ OutcomeFile FileCapture::Capture(const UniqueFd& root, const std::string& path,
     captured.omitted = Explain(omitted);
     return captured;
   }
-  auto contents = ReadWhole(file, captured.size);
-  if (!contents) return captured;
   bytes_ += captured.size;
-  captured.contents = *std::move(contents);
+  captured.contents.reserve(captured.size);
   captured.omitted.clear();
+  open_ = std::move(file);
   return captured;
+}
+
+bool FileCapture::ReadMore(OutcomeFile& file) {
+  const std::size_t at = file.contents.size();
+  const std::size_t wanted = std::min<std::size_t>(file.size - at, kReadAtOnce);
+  ssize_t count = 0;
+  // Without filling the text with zeros first.
+  file.contents.resize_and_overwrite(at + wanted, [&](char* bytes, std::size_t) {
+    count = wanted == 0 ? 0 : ::read(open_.get(), bytes + at, wanted);
+    return at + static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+  });
+  if (file.contents.size() < file.size) {
+    if (count > 0) return false;
+    bytes_ -= file.size;  // Its size is not as reported.
+    file.contents = {};
+    file.omitted = kUnreadable;
+  }
+  open_ = {};
+  return true;
 }
 
 void FileCapture::ListOutput(const UniqueFd& root) {
@@ -169,11 +168,15 @@ void FileCapture::ListOutput(const UniqueFd& root) {
   }
 }
 
-std::optional<OutcomeFile> FileCapture::NextOutput(const UniqueFd& root) {
-  if (output_.empty() || full()) return std::nullopt;
-  const std::string path = std::move(output_.front());
-  output_.pop_front();
-  return Capture(root, path, "/" + path);
+std::optional<OutcomeFile> FileCapture::ReadOutput(const UniqueFd& root) {
+  if (done()) return std::nullopt;
+  if (!open_.is_open()) {
+    const std::string path = std::move(output_.front());
+    output_.pop_front();
+    reading_ = Open(root, path, "/" + path);
+  }
+  if (open_.is_open() && !ReadMore(reading_)) return std::nullopt;
+  return std::move(reading_);
 }
 
 void FileCapture::AddLayer(const UniqueFd& layer, std::uint32_t mount,
@@ -187,7 +190,8 @@ void FileCapture::AddLayer(const UniqueFd& layer, std::uint32_t mount,
       entry.file = {.path = shown_as, .change = "created", .omitted = kTooLong};
     } else if (found.type == DT_REG) {
       entry.copied = HasNote(layer, found.path, "user.overlay.origin");
-      entry.file = Capture(layer, found.path, shown_as);
+      entry.file = Open(layer, found.path, shown_as);
+      while (open_.is_open() && !ReadMore(entry.file)) continue;
     } else if (found.type == DT_DIR) {
       entry.kind = Kind::kDirectory;
       entry.opaque = HasNote(layer, found.path, "user.overlay.opaque");

@@ -4,7 +4,7 @@
 //           dead. It descends from a directory descriptor and never follows a link, a mount or
 //           anything that is not a directory or regular file (I11). Files that their owner may not
 //           read are made readable: they are ours by now.
-// Threads   Any one thread; reads from memory (a tmpfs): about a millisecond for two megabytes.
+// Threads   Any one thread; reads from memory (a tmpfs): about a millisecond for a megabyte.
 // Lifetime  One for each run, because its trees share the limits.
 #pragma once
 
@@ -29,8 +29,10 @@ class FileCapture {
 
   // Lists the regular files below "output" in `root`.
   void ListOutput(const UniqueFd& root);
-  // Reads the next of the listed files, in path order. nullopt: that was the last one.
-  std::optional<OutcomeFile> NextOutput(const UniqueFd& root);
+  // Reads at most a megabyte more of the listed files, in path order. Returns a file that is read
+  // whole. nullopt: call it again, unless it is done.
+  std::optional<OutcomeFile> ReadOutput(const UniqueFd& root);
+  bool done() const { return !open_.is_open() && (output_.empty() || full()); }
 
   // Adds the entries of a layer (jail/attach.h), in path order. An entry that cannot be read is
   // added as an omitted file.
@@ -41,9 +43,14 @@ class FileCapture {
   bool full() const { return files_ > start_.files; }
   // Returns kNot if a file of this size fits.
   wire::Omitted Fits(std::uint64_t size) const;
-  OutcomeFile Capture(const UniqueFd& root, const std::string& path, std::string shown_as);
+  // Opens the file for ReadMore() if its contents are captured.
+  OutcomeFile Open(const UniqueFd& root, const std::string& path, std::string shown_as);
+  // Returns true if the file is read whole, or cannot be.
+  bool ReadMore(OutcomeFile& file);
 
   const wire::StartHeader& start_;
+  UniqueFd open_;                   // The file that is being read,
+  OutcomeFile reading_;             // and what was read of it.
   std::deque<std::string> output_;  // Paths that are not read yet.
   std::size_t files_ = 0;
   std::uint64_t bytes_ = 0;

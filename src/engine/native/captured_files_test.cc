@@ -44,7 +44,9 @@ class CapturedFilesTest : public ::testing::Test {
     std::vector<std::string> seen;
     FileCapture capture(limits_);
     capture.ListOutput(root);
-    while (const auto file = capture.NextOutput(root)) {
+    while (!capture.done()) {
+      const auto file = capture.ReadOutput(root);
+      if (!file) continue;
       EXPECT_EQ(file->change, "created");
       seen.push_back(file->path + "=" +
                      (file->omitted.empty() ? file->contents : Limit(file->omitted)));
@@ -55,6 +57,25 @@ class CapturedFilesTest : public ::testing::Test {
   fs::path root_;
   wire::StartHeader limits_{};
 };
+
+TEST_F(CapturedFilesTest, LargeFilesAreReadInSteps) {
+  limits_.file_bytes = limits_.total_file_bytes = 10u << 20;
+  const std::string large(3'500'000, 'x');
+  Write("output/large", large);
+  Write("output/small", "s");
+  const UniqueFd root(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  FileCapture capture(limits_);
+  capture.ListOutput(root);
+  int steps = 0;
+  std::vector<OutcomeFile> files;
+  for (; !capture.done(); ++steps) {
+    if (auto file = capture.ReadOutput(root)) files.push_back(*std::move(file));
+  }
+  EXPECT_EQ(steps, 5);
+  ASSERT_EQ(files.size(), 2U);
+  EXPECT_TRUE(files[0].contents == large);
+  EXPECT_EQ(files[1].contents, "s");
+}
 
 TEST_F(CapturedFilesTest, FilesBelowOutputAreCapturedInPathOrder) {
   Write("output/b.txt", "b");

@@ -60,9 +60,9 @@ constexpr std::chrono::milliseconds kThreadsEndWithin{500};
 constexpr std::chrono::milliseconds kFirstPause{1};
 // Minimum interval between two readings of the CPU time.
 constexpr std::chrono::milliseconds kShortestLook{1};
-// Files of a run that has ended are read in turns of this size, which take about a millisecond.
-constexpr std::size_t kCapturedBytesPerTurn = 1u << 20;
-constexpr std::size_t kBytesToOpenAFile = 8u << 10;  // Opening one takes as long as reading this.
+// Files of a run that has ended are read in turns, which take about a millisecond.
+constexpr int kCapturesPerTurn = 64;
+constexpr std::size_t kLargeFileBytes = 64u << 10;
 
 Error Violation(const std::string& what) {
   return Error(ErrorCode::kInternal, "the cell broke the protocol: " + what);
@@ -717,18 +717,19 @@ void CellProcess::ReadTheRest() {
 // the last one.
 void CellProcess::CaptureFiles(const wire::CellGone& gone) {
   const auto self = shared_from_this();
-  for (std::size_t bytes = 0; protocol_ && bytes < kCapturedBytesPerTurn;) {
-    auto file = files_.is_open() ? capture_->NextOutput(files_) : std::nullopt;
-    if (!file) {
-      CaptureLayers();
-      Conclude(gone);
-      return CloseAll();
-    }
-    bytes += file->contents.size() + kBytesToOpenAFile;
+  for (int steps = 0; protocol_ && steps < kCapturesPerTurn && !capture_->done(); ++steps) {
+    auto file = capture_->ReadOutput(files_);
+    if (!file) break;  // The rest of a large one is read in the next turn.
+    if (file->contents.size() > kLargeFileBytes) steps = kCapturesPerTurn;
     protocol_->AddFile(*std::move(file));
   }
   if (!protocol_) return CloseAll();  // Nobody waits for the run any more.
-  asio::post(context_, [self, gone] { self->CaptureFiles(gone); });
+  if (!capture_->done()) {
+    return asio::post(context_, [self, gone] { self->CaptureFiles(gone); });
+  }
+  CaptureLayers();
+  Conclude(gone);
+  CloseAll();
 }
 
 void CellProcess::CaptureLayers() {

@@ -125,12 +125,13 @@ asio::awaitable<net::Response> GetConversationItem(const Door& door, Caller call
                                                    net::Request request) {
   const std::string& id = request.Parameter("id");
   if (const auto malformed = MalformedId(id)) co_return ToResponse(*malformed);
-  const std::string& wanted = request.Parameter("item");
+  const std::string& given = request.Parameter("item");
+  const std::string_view wanted = ParseItemWireId(given).item;
   auto items = co_await door.services.conversations.Items(caller.owner, ConversationId(id));
   if (!items) co_return ToResponse(Failure(items.error(), id));
   const auto item = std::ranges::find_if(
       *items, [&](const TurnItem& one) { return IsShown(one) && WireId(one) == wanted; });
-  if (item == items->end()) co_return ToResponse(NoItem(wanted));
+  if (item == items->end()) co_return ToResponse(NoItem(given));
   const ImageUrls images = co_await LoadImages(door, caller.owner, {*item});
   co_return net::JsonResponse(200, ItemJson(*item, ItemStatus::kCompleted, images));
 }

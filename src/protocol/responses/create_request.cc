@@ -20,6 +20,8 @@ constexpr std::size_t kMaxMetadata = 16;
 constexpr std::size_t kMaxMetadataKeyBytes = 64;
 constexpr std::size_t kMaxMetadataValueBytes = 512;
 
+// Each event with a response repeats these fields.
+constexpr std::size_t kMaxEchoBytes = 1u << 20;
 // The fields that a response repeats as they came.
 constexpr std::array<std::string_view, 17> kEchoed = {"instructions",
                                                       "max_output_tokens",
@@ -248,7 +250,9 @@ Result<std::string> Echo(const FieldReader& fields) {
     if (!json) return fields.Refuse(name, json.error().message());
     echo.Put(name, *json);
   }
-  return echo.Finish();
+  std::string text = echo.Finish();
+  if (text.size() <= kMaxEchoBytes) return text;
+  return fields.Refuse("tools", "The fields besides 'input' take more than 1 MiB.");
 }
 
 Result<CreateRequest> Read(const Value& body, ApiError& refusal) {

@@ -207,6 +207,18 @@ TEST(CreateRequest, MetadataIsBounded) {
   EXPECT_FALSE(pairs(1, 64, 513));
 }
 
+// Each event with a response repeats them.
+TEST(CreateRequest, TheRepeatedFieldsAreBounded) {
+  const auto reads = [](std::size_t bytes) {
+    ApiError refusal{.message = {}};
+    return ReadCreateRequest(R"({"input":"a","instructions":")" + std::string(bytes, 'x') + "\"}",
+                             refusal)
+        .has_value();
+  };
+  EXPECT_TRUE(reads(1'000'000));
+  EXPECT_FALSE(reads(1'100'000));
+}
+
 TEST(ConversationRequest, HasItemsAndMetadata) {
   ApiError refusal{.message = {}};
   const auto request = ReadConversationRequest(

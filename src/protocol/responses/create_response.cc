@@ -17,6 +17,22 @@ namespace {
 // References are looked up in at most this many earlier turns.
 constexpr int kMaxChain = 100;
 
+const TurnItem* FindItem(const TurnView& turn, std::string_view id) {
+  for (const auto* items : {&turn.output, &turn.input}) {
+    const auto found = std::ranges::find(*items, id, WireId);
+    if (found != items->end()) return &*found;
+  }
+  return nullptr;
+}
+
+// Returns a copy that nothing waits for.
+TurnItem AsHistory(TurnItem item) {
+  item.id = NewWireId(item.id.substr(0, item.id.find('_') + 1));
+  if (auto* code = std::get_if<CodeCall>(&item.content)) code->run = RunId("");
+  if (auto* call = std::get_if<HostToolCall>(&item.content)) call->run = RunId("");
+  return item;
+}
+
 class ResponseCreation {
  public:
   ResponseCreation(const Door& door, net::Exchange& exchange)
@@ -109,23 +125,30 @@ class ResponseCreation {
     return true;
   }
 
-  // Items of the chain and of the conversation are part of the turn anyway.
-  asio::awaitable<bool> Resolve(ItemReference reference, const TurnSpec& turn) {
-    const auto is_it = [&](const TurnItem& item) { return WireId(item) == reference.id; };
+  // Items of the chain and of the conversation are part of the turn anyway. An item of another
+  // response is added: its copy has no run, as in a history that a client sends.
+  asio::awaitable<bool> Resolve(ItemReference reference, TurnSpec& turn) {
+    const ItemName name = ParseItemWireId(reference.id);
     std::optional<ResponseId> next = turn.previous;
     for (int i = 0; next && i < kMaxChain; ++i) {
       const auto earlier = co_await door_.services.turns.Find(caller_.owner, *next);
       if (!earlier) break;
-      if (std::ranges::any_of(earlier->output, is_it) ||
-          std::ranges::any_of(earlier->input, is_it)) {
-        co_return true;
-      }
+      if (FindItem(*earlier, name.item) != nullptr) co_return true;
       next = earlier->previous;
     }
     if (turn.conversation) {
       const auto items =
           co_await door_.services.conversations.Items(caller_.owner, *turn.conversation);
-      if (items && std::ranges::any_of(*items, is_it)) co_return true;
+      if (items && std::ranges::find(*items, name.item, WireId) != items->end()) co_return true;
+    }
+    if (!name.response.empty()) {
+      const auto other =
+          co_await door_.services.turns.Find(caller_.owner, ResponseId(std::string(name.response)));
+      const TurnItem* item = other ? FindItem(*other, name.item) : nullptr;
+      if (item != nullptr && !std::holds_alternative<ApprovalAnswer>(item->content)) {
+        turn.input.push_back(AsHistory(*item));
+        co_return true;
+      }
     }
     request_error_ = NoItem(reference.id);
     request_error_.param = "input";

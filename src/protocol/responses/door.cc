@@ -83,6 +83,23 @@ net::Screen MakeScreen(std::shared_ptr<const Door> door) {
   };
 }
 
+net::AdaptRefusal MakeAdaptRefusal(std::shared_ptr<const Door> door) {
+  return [door](const net::Request& head, net::Response& refusal) {
+    ApiError error{.status = refusal.status, .message = "The server cannot read the body."};
+    if (refusal.status == 413) {
+      error.message = "The body is longer than " + std::to_string(kMaxBodyBytes) + " bytes.";
+      error.code = "request_too_large";
+    } else if (refusal.status == 429) {
+      error.message = "Your requests take too much memory; wait for the answer to one.";
+      error.code = "rate_limit_exceeded";
+    }
+    net::Response adapted = ToResponse(error);
+    adapted.failure = refusal.failure;
+    AddHeaders(*door, CallerOf(head).names, adapted.status, adapted.headers);
+    refusal = std::move(adapted);
+  };
+}
+
 const Caller& CallerOf(const net::Request& request) {
   return std::any_cast<const Caller&>(request.caller);
 }

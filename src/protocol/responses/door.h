@@ -72,6 +72,9 @@ struct Form {
   }
 };
 
+// Histories come whole, with images.
+inline constexpr std::size_t kMaxBodyBytes = 16u << 20;
+
 struct Door {
   ResponsesServices services;
   ResponsesOptions options;
@@ -92,6 +95,7 @@ struct Caller {
 
 // Resolves the caller; refuses a request without one.
 net::Screen MakeScreen(std::shared_ptr<const Door> door);
+net::AdaptRefusal MakeAdaptRefusal(std::shared_ptr<const Door> door);
 // Precondition: the route has the screen.
 const Caller& CallerOf(const net::Request& request);
 

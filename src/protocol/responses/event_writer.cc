@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "protocol/responses/wire_id.h"
+
 namespace caisson::responses {
 namespace {
 
@@ -90,6 +92,7 @@ void EventWriter::Begin() {
 
 EventWriter::Open& EventWriter::Add(const TurnItem& item) {
   Open& open = open_.emplace(item.id, Open{.index = next_index_++, .item = item}).first->second;
+  open.item.id = ItemWireId(item.id, facts_.id);
   PutItem("response.output_item.added", open, ItemStatus::kInProgress, kNoImages);
   // From here on, the item holds what was streamed of it.
   if (auto* message = std::get_if<model::MessageItem>(&open.item.content)) message->parts.clear();
@@ -148,7 +151,9 @@ void EventWriter::End(Open& open, const TurnItem& item, ItemStatus status,
   } else if (const auto* call = std::get_if<ClientCall>(&item.content)) {
     EndArguments(open, std::get<ClientCall>(open.item.content), *call);
   }
+  const std::string id = std::move(open.item.id);
   open.item = item;
+  open.item.id = id;
   PutItem("response.output_item.done", open, status, images);
 }
 

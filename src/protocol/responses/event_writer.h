@@ -40,7 +40,7 @@ class EventWriter {
   // An item whose end has not come.
   struct Open {
     std::size_t index = 0;
-    TurnItem item;             // With the text so far.
+    TurnItem item;             // With the text so far, and with the id that clients see.
     std::size_t parts = 0;     // Of a message; the last one is open.
     bool has_summary = false;  // Of reasoning: its part was opened.
     bool code_ended = false;

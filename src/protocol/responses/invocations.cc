@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/json_object.h"
+#include "base/low_priority_pool.h"
 #include "base/run_on.h"
 #include "net/sse.h"
 #include "protocol/responses/api_error.h"
@@ -69,8 +70,11 @@ class InvocationHandler {
 
   asio::awaitable<void> Perform() {
     ApiError refusal = InvalidValue("", "The body is not JSON.");
-    const auto body = ParseJson(exchange_.request().body);
-    auto invocation = body ? Read(*body, refusal) : Result<Invocation>(body.error());
+    const std::string& text = exchange_.request().body;
+    auto invocation = co_await CallAside(door_.services.cpu_pool, text.size(), [&] {
+      const auto body = ParseJson(text);
+      return body ? Read(*body, refusal) : Result<Invocation>(body.error());
+    });
     if (!invocation) co_return co_await Reply(ToResponse(refusal));
     const auto agent = FindAgent(door_, "");
     if (!agent) co_return co_await Reply(ToResponse(NoModel("")));

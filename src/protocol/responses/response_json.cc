@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/json_object.h"
+#include "protocol/responses/wire_id.h"
 #include "wire/json.h"
 #include "wire/object.h"
 
@@ -100,7 +101,10 @@ std::string OutputJson(const TurnView& turn, const ImageUrls& images) {
   std::string array = "[";
   if (turn.state != TurnState::kCancelled) {
     for (const TurnItem& item : turn.output) {
-      if (IsShown(item)) AppendElement(array, ItemJson(item, ItemStatus::kCompleted, images));
+      if (!IsShown(item)) continue;
+      TurnItem named = item;
+      named.id = ItemWireId(item.id, turn.id.str());
+      AppendElement(array, ItemJson(named, ItemStatus::kCompleted, images));
     }
   }
   return array + "]";

@@ -13,9 +13,6 @@
 namespace caisson::responses {
 namespace {
 
-// Histories come whole, with images.
-constexpr std::size_t kMaxBodyBytes = 16u << 20;
-
 std::string ModelJson(const AgentInfo& agent) {
   return JsonObject()
       .Text("id", agent.name)
@@ -54,15 +51,17 @@ asio::awaitable<net::Response> NotOffered(const Door&, Caller, net::Request requ
 void ResponsesApi::Mount(net::Router& router, Form form) const {
   const auto door = std::make_shared<const Door>(
       Door{.services = services_, .options = options_, .form = std::move(form)});
+  const net::RouteOptions options{.max_body_bytes = kMaxBodyBytes,
+                                  .screen = MakeScreen(door),
+                                  .adapt_refusal = MakeAdaptRefusal(door)};
   const auto add = [&](const char* method, const std::string& pattern, Operation operation) {
-    router.Add(method, door->form.prefix + pattern, Handle(door, operation),
-               {.max_body_bytes = kMaxBodyBytes, .screen = MakeScreen(door)});
+    router.Add(method, door->form.prefix + pattern, Handle(door, operation), options);
   };
   const auto stream = [&](const char* method, const std::string& pattern,
                           asio::awaitable<void> (*handler)(const Door&, net::Exchange&)) {
-    router.Add(method, door->form.prefix + pattern,
-               [door, handler](net::Exchange& exchange) { return handler(*door, exchange); },
-               {.max_body_bytes = kMaxBodyBytes, .screen = MakeScreen(door)});
+    router.Add(
+        method, door->form.prefix + pattern,
+        [door, handler](net::Exchange& exchange) { return handler(*door, exchange); }, options);
   };
   stream("POST", "/responses", CreateResponse);
   stream("GET", "/responses/{id}", GetResponse);

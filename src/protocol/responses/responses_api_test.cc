@@ -234,6 +234,16 @@ TEST_F(ResponsesTest, ErrorsHaveTheirStatusAndCode) {
   }
 }
 
+TEST_F(ResponsesTest, ABodyThatIsTooLongIsRefusedInTheFormOfTheApi) {
+  net::TestClient client(server_.endpoint());
+  client.Send("POST /v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " +
+              std::string(kAnn) + "\r\nContent-Length: 17000000\r\n\r\n");
+  EXPECT_THAT(client.ReadAnswer(),
+              AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("x-request-id: req_"),
+                    HasSubstr(R"("type":"invalid_request_error")"),
+                    HasSubstr(R"("code":"request_too_large")")));
+}
+
 TEST_F(ResponsesTest, AFailedTurnIsAResponseWithAnError) {
   EXPECT_THAT(Create("fail"),
               AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr(R"("status":"failed")"),
@@ -286,7 +296,8 @@ TEST_F(ResponsesTest, TheRequestIdIsTheTraceOrTheClients) {
               HasSubstr("x-request-id: mine-7\r\n"));
   EXPECT_THAT(Ask("GET", "/v1/models", kAnn, {},
                   "x-request-id: mine-7\r\n"
-                  "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n"),
+                  "traceparent: "
+                  "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n"),
               HasSubstr("x-request-id: 0af7651916cd43dd8448eb211c80319c\r\n"));
   EXPECT_THAT(Ask("GET", "/v1/models", kAnn, {}, "x-request-id: a b\"\r\n"),
               HasSubstr("x-request-id: req_"));
@@ -472,6 +483,22 @@ TEST_F(ResponsesTest, TurnsFollowEachOtherAndReferToEarlierItems) {
   EXPECT_EQ(turns_.last_spec().input.size(), 1u) << "the chain has the item already";
 }
 
+// A client that keeps its history may send the ids of items instead of the
+// items.
+TEST_F(ResponsesTest, AnItemOfAnotherResponseIsFoundByItsIdForItsOwner) {
+  const std::string first = Create("code");
+  const std::size_t at = first.find("\"ci_");
+  const std::string item = first.substr(at + 1, first.find('"', at + 1) - at - 1);
+  const std::string body =
+      R"({"input":[{"role":"user","content":"a"},{"type":"item_reference","id":")" + item +
+      R"("},{"role":"user","content":"b"}]})";
+  EXPECT_THAT(Post("/v1/responses", body), StartsWith("HTTP/1.1 200 "));
+  const auto input = turns_.last_spec().input;
+  ASSERT_EQ(input.size(), 3u);
+  EXPECT_EQ(std::get<CodeCall>(input[1].content).code, "print(6*7)");
+  EXPECT_THAT(Post("/v1/responses", body, kBob), StartsWith("HTTP/1.1 404 "));
+}
+
 TEST_F(ResponsesTest, ConversationsCollectTurns) {
   const std::string made = Post(
       "/v1/conversations", R"({"items":[{"role":"user","content":"zero"}],"metadata":{"a":"b"}})");
@@ -604,7 +631,8 @@ TEST(ResponsesWithoutIdentity, AnApprovalRoundTripWorks) {
   const auto post = [&](const std::string& body) {
     net::TestClient client(server.endpoint());
     client.Send(
-        "POST /v1/responses HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "POST /v1/responses HTTP/1.1\r\nHost: x\r\nContent-Type: "
+        "application/json\r\n"
         "Content-Length: " +
         std::to_string(body.size()) + "\r\n\r\n" + body);
     return client.ReadAnswer();
@@ -620,7 +648,8 @@ TEST(ResponsesWithoutIdentity, AnApprovalRoundTripWorks) {
   EXPECT_EQ(turns.effects(), 1);
 }
 
-// A platform in front adds the header; a request that lacks it did not come through the platform.
+// A platform in front adds the header; a request that lacks it did not come
+// through the platform.
 TEST(HostedResponses, ARequestWithoutThePlatformsHeaderIsRefused) {
   const SystemClock clock;
   FakeTurns turns(clock);

@@ -124,7 +124,9 @@ asio::awaitable<net::Response> ListInputItems(const Door& door, Caller caller,
   if (!query) co_return ToResponse(refusal);
   Found found = co_await FindResponse(door, caller.owner, request.Parameter("id"));
   if (auto* error = std::get_if<ApiError>(&found)) co_return ToResponse(*error);
-  const auto page = PageOf(std::get<TurnView>(std::move(found)).input, *query);
+  TurnView& turn = std::get<TurnView>(found);
+  for (TurnItem& item : turn.input) item.id = ItemWireId(item.id, turn.id.str());
+  const auto page = PageOf(std::move(turn.input), *query);
   if (!page) co_return ToResponse(NoItem(query->after));
   co_return net::JsonResponse(200, ListJson(*page, {}));
 }

@@ -8,6 +8,7 @@ namespace caisson::responses {
 namespace {
 
 constexpr std::string_view kApproval = "mcpr_";
+constexpr std::string_view kBetween = "--";
 
 bool IsIdCharacter(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -29,6 +30,16 @@ std::string NewWireId(std::string_view prefix) {
     for (int digit = 0; digit < 8; ++digit, bits >>= 4) id.push_back(kDigits[bits & 15]);
   }
   return id;
+}
+
+std::string ItemWireId(std::string_view item, std::string_view response) {
+  return std::string(item).append(kBetween).append(response);
+}
+
+ItemName ParseItemWireId(std::string_view id) {
+  const std::size_t end = id.find(kBetween);
+  if (end == id.npos) return {.item = id};
+  return {.item = id.substr(0, end), .response = id.substr(end + kBetween.size())};
 }
 
 std::string ApprovalWireId(const ApprovalId& approval) {

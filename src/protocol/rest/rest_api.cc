@@ -11,7 +11,6 @@
 #include "protocol/rest/rest_json.h"
 #include "protocol/rest/run_request.h"
 #include "protocol/rest/start_run.h"
-#include "protocol/rest/status.h"
 
 namespace caisson::rest {
 namespace {
@@ -100,10 +99,10 @@ void RestApi::Mount(net::Router& router) const {
   // Every character of the code may take six in JSON ("\u0000"), and a body has other fields.
   const std::size_t run_bytes = 6 * max_code_bytes_ + (64u << 10);
   const auto add = [&](const char* method, const char* pattern, Operation operation) {
-    router.Add(method, pattern, Handle(operation), {.screen = Screen()});
+    router.Add(method, pattern, Handle(operation), {.screen = door::ScreenOf(services_.identity)});
   };
   router.Add("POST", "/v1/runs", [this](net::Exchange& exchange) { return StartRun(exchange); },
-             {.max_body_bytes = run_bytes, .screen = Screen()});
+             {.max_body_bytes = run_bytes, .screen = door::ScreenOf(services_.identity)});
   add("GET", "/v1/runs", &RestApi::ListRuns);
   add("GET", "/v1/runs/{id}", &RestApi::ShowRun);
   add("POST", "/v1/runs/{id}/cancel", &RestApi::CancelRun);
@@ -113,16 +112,6 @@ void RestApi::Mount(net::Router& router) const {
   add("POST", "/v1/approvals/{id}", &RestApi::Decide);
   add("GET", "/v1/grants", &RestApi::ListGrants);
   add("DELETE", "/v1/grants/{id}", &RestApi::RevokeGrant);
-}
-
-net::Screen RestApi::Screen() const {
-  return [this](net::Request& head) -> asio::awaitable<std::optional<net::Response>> {
-    auto caller = co_await ResolveCaller(services_.identity, head);
-    if (!caller) co_return ToResponse(caller.error());
-    head.account = caller->owner.str();
-    head.caller = *std::move(caller);
-    co_return std::nullopt;
-  };
 }
 
 net::Handler RestApi::Handle(Operation operation) const {

@@ -4,7 +4,8 @@
 //   GET  /v1/runs[?state=&limit=&after=]        GET /v1/runs/{id}        POST /v1/runs/{id}/cancel
 //   GET  /v1/runs/{id}/files/{n}                GET /v1/approvals[?state=&limit=&after=]
 //   GET  /v1/approvals/{id}
-//   POST /v1/approvals/{id}  {"decision": "approve"|"deny", "reason"?, "standing"?}
+//   POST /v1/approvals/{id}  {"decision": "approve"|"deny", "reason"?, "arguments"?,
+//                             "standing"?}
 //   GET  /v1/grants                             DELETE /v1/grants/{id}
 //
 // With `Accept: text/event-stream`, POST /v1/runs streams the output (start_run.h). If a client
@@ -27,10 +28,15 @@
 #include "caller/caller_context.h"
 #include "identity/resolver.h"
 #include "net/router.h"
-#include "protocol/rest/rest_caller.h"
+#include "protocol/door/caller.h"
 #include "runs/run_service.h"
 
 namespace caisson::rest {
+
+using door::Caller;
+using door::CallerOf;
+using door::RequireJson;
+using door::ToResponse;
 
 struct RestServices {
   RunService& runs;
@@ -53,8 +59,6 @@ class RestApi {
   using Reply = asio::awaitable<Result<net::Response>>;
   using Operation = Reply (RestApi::*)(Caller, net::Request) const;
 
-  // Resolves the caller; refuses a request without one.
-  net::Screen Screen() const;
   // Performs the operation and maps its error.
   net::Handler Handle(Operation operation) const;
   asio::awaitable<void> StartRun(net::Exchange& exchange) const;

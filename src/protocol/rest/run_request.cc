@@ -141,9 +141,14 @@ Result<Answer> ParseAnswer(std::string_view body) {
       TRY_ASSIGN(answer.reason, Text(name, value));
     } else if (name == "standing") {
       TRY_ASSIGN(answer.standing, ReadStanding(value));
+    } else if (name == "arguments") {
+      const auto* changes = value.If<Dict>();
+      if (changes == nullptr) return Bad("\"arguments\" must be an object");
+      answer.changes = *changes;
     } else {
       return Bad("\"" + name +
-                 "\" is not known; there are \"decision\", \"reason\" and \"standing\"");
+                 "\" is not known; there are \"decision\", \"reason\", \"arguments\" and "
+                 "\"standing\"");
     }
   }
   if (!decided) return Bad("\"decision\" must be \"approve\" or \"deny\"");

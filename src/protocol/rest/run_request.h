@@ -3,6 +3,7 @@
 //   {"code": "6*7", "session": "notebook", "limits": {"wall_seconds": 5}, "wait": false}
 //   {"decision": "approve", "reason": "as agreed",
 //    "standing": {"scope": "always", "arguments": "any"}}
+//   {"decision": "approve", "arguments": {"amount": 50}}          changes that argument of the call
 //
 // Trust     The bodies are hostile: types are checked, unknown names are refused, nothing is
 //           guessed.

@@ -74,9 +74,14 @@ TEST(Decision, IsApproveOrDeny) {
   const auto denied = ParseAnswer(R"({"reason":"no","decision":"deny"})");
   EXPECT_EQ(denied->verdict, ApprovalState::kDenied);
   EXPECT_EQ(denied->reason, "no");
+  const auto changed = ParseAnswer(R"({"decision":"approve","arguments":{"n":1}})");
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(changed->changes, (Dict{{{"n", std::int64_t{1}}}}));
+  EXPECT_FALSE(denied->changes);
   for (const char* body :
-       {"", "{}", R"({"decision":"yes"})", R"({"decision":true})",
-        R"({"decision":"approve","by":"ann"})", R"({"decision":"deny","reason":1})"}) {
+       {"", "{}", R"({"decision":"approve","arguments":[]})", R"({"decision":"yes"})",
+        R"({"decision":true})", R"({"decision":"approve","by":"ann"})",
+        R"({"decision":"deny","reason":1})"}) {
     EXPECT_FALSE(ParseAnswer(body)) << body;
   }
 }

@@ -8,9 +8,9 @@
 #include "base/json_quote.h"
 #include "base/low_priority_pool.h"
 #include "base/sha256.h"
+#include "protocol/door/status.h"
 #include "protocol/rest/output_text.h"
 #include "protocol/rest/rest_json.h"
-#include "protocol/rest/status.h"
 #include "runs/door_caller.h"
 
 namespace caisson::rest {
@@ -40,12 +40,6 @@ std::string ProblemText(const Error& error) {
 }
 
 }  // namespace
-
-Result<void> RequireJson(const net::Request& request) {
-  const std::string* type = request.headers.Find("Content-Type");
-  if (type != nullptr && net::HasToken(*type, "application/json")) return {};
-  return Bad("Content-Type must be application/json");
-}
 
 asio::awaitable<void> RunStart::Perform() {
   const auto run = co_await Start();

@@ -24,14 +24,9 @@
 #include "net/http_exchange.h"
 #include "net/sse.h"
 #include "protocol/rest/rest_api.h"
-#include "protocol/rest/rest_caller.h"
 #include "protocol/rest/run_request.h"
 
 namespace caisson::rest {
-
-// Fails with kInvalidArgument unless the Content-Type is JSON. A form of a web page cannot have
-// that type.
-Result<void> RequireJson(const net::Request& request);
 
 class RunStart {
  public:

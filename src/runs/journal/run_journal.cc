@@ -244,7 +244,7 @@ asio::awaitable<Result<void>> RunJournal::AddRow(
 asio::awaitable<bool> RunJournal::Start(std::uint32_t seq) {
   NewCall call;
   std::shared_ptr<const CanonicalArguments> arguments;
-  std::optional<ApprovalId> approval;
+  std::optional<ApprovalUse> approval;
   {
     auto state = state_.Lock();
     if (state->stopped || state->frozen || state->fault != Fault::kNone) co_return false;
@@ -252,7 +252,11 @@ asio::awaitable<bool> RunJournal::Start(std::uint32_t seq) {
     call = entry.stored.call;
     call.arguments = entry.text();
     arguments = entry.arguments;
-    if (entry.approval) approval = entry.approval->asked.id;
+    if (entry.approval) {
+      const auto& decision = entry.approval->decision;
+      approval.emplace(entry.approval->asked.id,
+                       decision && decision->edited ? decision->edited->digest : std::string());
+    }
   }
   // Each of them is refused if another replica has the run: then the call is not started.
   Result<void> started;
@@ -283,6 +287,7 @@ asio::awaitable<CallJournal::CallDecision> RunJournal::BeginAgain(const Journale
     auto state = state_.Lock();
     Entry& entry = state->entries.at(call.seq);
     StoredCall copy{.call = entry.stored.call,
+                    .edited = entry.stored.edited,
                     .begun_at = entry.stored.begun_at,
                     .updated_at = entry.stored.updated_at};
     if (copy.call.arguments_digest == call.arguments->digest) {
@@ -302,7 +307,7 @@ asio::awaitable<CallJournal::CallDecision> RunJournal::BeginAgain(const Journale
                          stored.call.tool_digest == written.call.tool_digest;
   if (stored.call.state == CallState::kUncertain) {
     const bool repeatable = same_tool && call.tool->definition().repeat == Repeat::kIdempotent;
-    auto decision = repeatable ? Retry(call) : GiveRecorded(call.seq);
+    auto decision = repeatable ? Retry(call, stored.edited) : GiveRecorded(call.seq);
     co_return co_await std::move(decision);
   }
   if (written.refused && stored.call.tool_digest == written.call.tool_digest) {
@@ -314,7 +319,18 @@ asio::awaitable<CallJournal::CallDecision> RunJournal::BeginAgain(const Journale
   co_return co_await AskAndWait(call.seq);
 }
 
-asio::awaitable<CallJournal::CallDecision> RunJournal::Retry(const JournaledCall& call) {
+CallJournal::CallDecision RunJournal::Go(std::uint32_t seq,
+                                         const std::optional<EditedArguments>& edited) const {
+  GoAhead go{Consent::kGiven, IdempotencyKeyOf(seq)};
+  if (edited) {
+    go.edited = std::make_shared<CanonicalArguments>(
+        CanonicalArguments{.text = edited->text, .digest = edited->digest});
+  }
+  return go;
+}
+
+asio::awaitable<CallJournal::CallDecision> RunJournal::Retry(
+    const JournaledCall& call, std::optional<EditedArguments> edited) {
   {
     auto state = state_.Lock();
     std::erase(state->order, call.seq);  // Its answer comes when it comes.
@@ -323,7 +339,7 @@ asio::awaitable<CallJournal::CallDecision> RunJournal::Retry(const JournaledCall
   const bool caught_up = co_await Until([](const State& state) { return state.unasked == 0; });
   if (!caught_up) co_return Left{};
   // Whoever had to say yes to it has done so: it was started.
-  co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(call.seq)};
+  co_return Go(call.seq, edited);
 }
 
 asio::awaitable<CallJournal::CallDecision> RunJournal::GiveRecorded(std::uint32_t seq) {
@@ -427,7 +443,7 @@ asio::awaitable<CallJournal::CallDecision> RunJournal::AskAndWait(std::uint32_t 
   if (!decided || state_.Lock()->frozen) co_return Left{};
   Changed();
   if (decision.state != ApprovalState::kApproved) co_return Instead{Denial(decision)};
-  co_return GoAhead{Consent::kGiven, IdempotencyKeyOf(seq)};
+  co_return Go(seq, decision.decision ? decision.decision->edited : std::nullopt);
 }
 
 void RunJournal::SetApproval(Entry& entry, StoredApproval approval) {

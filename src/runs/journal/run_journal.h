@@ -148,7 +148,7 @@ class RunJournal final : public CallJournal {
     bool asked = false;                                     // The code has made it in this process.
     bool asking = false;                                    // Its approval is being stored.
     bool waits = false;                                     // For a person.
-    std::optional<StoredApproval> approval{};               // Has no arguments.
+    std::optional<StoredApproval> approval{};               // Has no asked arguments.
 
     std::string_view text() const {
       return arguments ? std::string_view(arguments->text) : stored.call.arguments;
@@ -198,7 +198,8 @@ class RunJournal final : public CallJournal {
   asio::awaitable<Result<void>> AddRow(NewCall call,
                                        std::shared_ptr<const CanonicalArguments> arguments);
   std::string TakeTrace(std::uint32_t seq);
-  asio::awaitable<CallDecision> Retry(const JournaledCall& call);
+  asio::awaitable<CallDecision> Retry(const JournaledCall& call,
+                                      std::optional<EditedArguments> edited);
   asio::awaitable<Result<void>> Judge(const JournaledCall& call, NewCall& row);
   asio::awaitable<CallDecision> AskAndWait(std::uint32_t seq);
   asio::awaitable<Result<void>> CheckWaiting();
@@ -224,6 +225,8 @@ class RunJournal final : public CallJournal {
   void Changed();
   static void Open(State& state, std::uint32_t seq);
   static void SetApproval(Entry& entry, StoredApproval approval);
+  // A call that has its approval, with the arguments to execute it with.
+  CallDecision Go(std::uint32_t seq, const std::optional<EditedArguments>& edited) const;
   void Close(std::uint32_t seq);
   SystemTime NextTime(State& state) const;
   RunStore& runs() const { return options_.store.runs(); }

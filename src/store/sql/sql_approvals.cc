@@ -31,11 +31,22 @@ std::string ListedArguments() {
          fits + " AND c.arguments_digest = approvals.arguments_digest) END";
 }
 
-std::string Select(std::string_view arguments, std::string_view rest) {
+// For lists: NULL instead of a long text.
+std::string ListedEdit() {
+  return "CASE WHEN LENGTH(edited) <= " + std::to_string(kMaxListedArgumentBytes) +
+         " THEN edited END";
+}
+
+struct Columns {
+  std::string arguments;
+  std::string edited;
+};
+
+std::string Select(const Columns& columns, std::string_view rest) {
   return "SELECT id, run, seq, tool, tool_digest, arguments_digest, code_digest, " +
-         std::string(arguments) + ", created_at, expires_at, " + std::string(kState) +
-         ", verdict, decided_by, reason, decided_at, session, session_id FROM approvals " +
-         std::string(rest);
+         columns.arguments + ", created_at, expires_at, " + std::string(kState) +
+         ", verdict, decided_by, reason, decided_at, session, session_id, edited_digest, " +
+         columns.edited + " FROM approvals " + std::string(rest);
 }
 
 Error NoSuchApproval() {
@@ -71,6 +82,10 @@ StoredApproval ToApproval(const SqlRow& row) {
   if (!row.is_null(11)) {
     approval.decision =
         Decision{ParseState(row.Text(11)), row.Text(12), row.Text(13), row.Time(14)};
+    if (auto digest = row.OptionalText(17)) {
+      approval.decision->edited =
+          EditedArguments{.text = row.Blob(18), .digest = *std::move(digest)};
+    }
   }
   return approval;
 }
@@ -82,14 +97,19 @@ StoredApproval ToListed(const SqlRow& row, std::size_t& left) {
   approval.arguments_omitted = row.is_null(7) || arguments.size() > left;
   if (approval.arguments_omitted) arguments = {};
   left -= arguments.size();
+  if (approval.decision && approval.decision->edited) {
+    std::string& edited = approval.decision->edited->text;
+    if (edited.size() > left) edited = {};
+    left -= edited.size();
+  }
   return approval;
 }
 
 Result<StoredApproval> FindApproval(Connection& connection, const IsolationKey& owner,
                                     const ApprovalId& id) {
-  TRY_ASSIGN(
-      const SqlResult found,
-      connection.Run(Select(kArguments, "WHERE owner = $1 AND id = $2"), {owner.str(), id.str()}));
+  TRY_ASSIGN(const SqlResult found, connection.Run(Select({std::string(kArguments), "edited"},
+                                                          "WHERE owner = $1 AND id = $2"),
+                                                   {owner.str(), id.str()}));
   if (found.rows.empty()) return NoSuchApproval();
   return ToApproval(found.rows[0]);
 }
@@ -156,12 +176,12 @@ class SqlApprovals final : public ApprovalStore {
           const SqlValue wanted = state ? SqlValue(std::string(ToString(*state))) : SqlValue();
           TRY_ASSIGN(
               const SqlResult found,
-              connection.Run(
-                  Select(ListedArguments(), "WHERE owner = $1 AND (CAST($2 AS TEXT) IS NULL OR " +
-                                                std::string(kState) +
-                                                " = $2) AND (CAST($3 AS TEXT) IS NULL OR id < $3) "
-                                                "ORDER BY id DESC LIMIT $4"),
-                  {owner.str(), wanted, ToSql(query.after), std::int64_t{limit} + 1}));
+              connection.Run(Select({ListedArguments(), ListedEdit()},
+                                    "WHERE owner = $1 AND (CAST($2 AS TEXT) IS NULL OR " +
+                                        std::string(kState) +
+                                        " = $2) AND (CAST($3 AS TEXT) IS NULL OR id < $3) "
+                                        "ORDER BY id DESC LIMIT $4"),
+                             {owner.str(), wanted, ToSql(query.after), std::int64_t{limit} + 1}));
           Approvals page;
           std::size_t left = kMaxListedPageBytes;
           for (const SqlRow& row : found.rows) page.items.push_back(ToListed(row, left));
@@ -181,20 +201,31 @@ class SqlApprovals final : public ApprovalStore {
             return Error(ErrorCode::kInvalidArgument,
                          "a decision must be approved, denied or cancelled");
           }
+          if (decision.edited && decision.verdict != ApprovalState::kApproved) {
+            return Error(ErrorCode::kInvalidArgument, "only an approval can change arguments");
+          }
           const std::string verdict(ToString(decision.verdict));
+          const SqlValue edited =
+              decision.edited ? SqlValue(Bytes{decision.edited->text}) : SqlValue();
+          const SqlValue edited_digest =
+              decision.edited ? SqlValue(decision.edited->digest) : SqlValue();
           TRY_ASSIGN(
               const SqlResult decided,
               connection.Run("UPDATE approvals SET state = $3, verdict = $3, decided_by = $4, "
-                             "reason = $5, decided_at = $6 WHERE owner = $1 AND id = $2 "
+                             "reason = $5, decided_at = $6, edited = $7, edited_digest = $8 "
+                             "WHERE owner = $1 AND id = $2 "
                              "AND state = 'pending' AND expires_at > $6",
                              {owner.str(), id.str(), verdict, decision.by, decision.reason,
-                              ToSql(decision.at)}));
+                              ToSql(decision.at), edited, edited_digest}));
           TRY_ASSIGN(StoredApproval approval, FindApproval(connection, owner, id));
           if (decided.changed == 1) {
             TRY(Audit(connection, owner, approval));
             return approval;
           }
-          if (approval.decision && approval.decision->verdict == decision.verdict) return approval;
+          if (approval.decision && approval.decision->verdict == decision.verdict &&
+              approval.decision->edited == decision.edited) {
+            return approval;
+          }
           return Error(ErrorCode::kFailedPrecondition, approval.decision
                                                            ? "the approval has already been decided"
                                                            : "the approval has expired");
@@ -255,15 +286,18 @@ class SqlApprovals final : public ApprovalStore {
   static Result<void> Audit(Connection& connection, const IsolationKey& owner,
                             const StoredApproval& approval) {
     const CallBinding& call = approval.asked.binding;
+    Dict details{{{"approval", approval.asked.id.str()},
+                  {"run", call.run.str()},
+                  {"seq", std::int64_t{call.seq}},
+                  {"tool", call.tool},
+                  {"arguments_digest", call.arguments_digest},
+                  {"by", approval.decision->by},
+                  {"reason", approval.decision->reason}}};
+    if (const auto& edited = approval.decision->edited) {
+      details.items.emplace_back("edited_arguments_digest", edited->digest);
+    }
     return AppendAudit(connection, owner, approval.decision->at,
-                       "approval." + std::string(ToString(approval.state)),
-                       Dict{{{"approval", approval.asked.id.str()},
-                             {"run", call.run.str()},
-                             {"seq", std::int64_t{call.seq}},
-                             {"tool", call.tool},
-                             {"arguments_digest", call.arguments_digest},
-                             {"by", approval.decision->by},
-                             {"reason", approval.decision->reason}}});
+                       "approval." + std::string(ToString(approval.state)), std::move(details));
   }
 
   Database& database_;

@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "store/sql/ended_run_batches.h"
 #include "store/sql/sql_audit.h"
 #include "store/sql/sql_store.h"
 
@@ -73,6 +74,8 @@ StoredCall ToCall(const SqlRow& row) {
                    .idempotency_key = row.Text(5),
                    .state = Parse(row.Text(6), CallState::kUncertain),
                    .trace = row.Blob(10)},
+          .edited = row.is_null(11) ? std::nullopt
+                                    : std::optional(EditedArguments{row.Blob(12), row.Text(11)}),
           .result = row.Blob(7),
           .begun_at = row.Time(8),
           .updated_at = row.Time(9)};
@@ -108,7 +111,8 @@ Result<void> CountBytes(Connection& connection, const IsolationKey& owner, const
       "WHERE calls.owner = $1 AND calls.run = $2), 0) "
       "+ COALESCE((SELECT CAST(SUM(LENGTH(contents)) AS BIGINT) FROM run_files "
       "WHERE run_files.owner = $1 AND run_files.run = $2), 0) "
-      "+ COALESCE((SELECT CAST(SUM(LENGTH(arguments)) AS BIGINT) FROM approvals "
+      "+ COALESCE((SELECT CAST(SUM(LENGTH(arguments) + COALESCE(LENGTH(edited), 0)) AS BIGINT) "
+      "FROM approvals "
       "WHERE approvals.owner = $1 AND approvals.run = $2), 0) "
       "WHERE owner = $1 AND id = $2",
       {owner.str(), id.str()}));
@@ -145,7 +149,7 @@ Result<bool> IsPending(Connection& connection, const IsolationKey& owner, const 
   return !found.rows.empty();
 }
 
-constexpr std::string_view kConsent = "approval, by_grant";  // As AuditEffect expects it.
+constexpr std::string_view kConsent = "approval, by_grant, edited_digest";  // For AuditEffect.
 
 // An effect that was approved, once or by a grant, is in the audit log from its start to its end.
 Result<void> AuditEffect(Connection& connection, const IsolationKey& owner, const RunId& id,
@@ -153,34 +157,40 @@ Result<void> AuditEffect(Connection& connection, const IsolationKey& owner, cons
                          SystemTime now) {
   if (consent.is_null(0) && consent.is_null(1)) return {};
   const bool granted = consent.is_null(0);
-  return AppendAudit(connection, owner, now, "effect." + std::string(what),
-                     Dict{{{"run", id.str()},
-                           {"seq", seq},
-                           {granted ? "grant" : "approval", consent.Text(granted ? 1 : 0)}}});
+  Dict details{{{"run", id.str()},
+                {"seq", seq},
+                {granted ? "grant" : "approval", consent.Text(granted ? 1 : 0)}}};
+  if (!consent.is_null(2)) {
+    details.items.emplace_back("edited_arguments_digest", consent.Text(2));
+  }
+  return AppendAudit(connection, owner, now, "effect." + std::string(what), std::move(details));
 }
 
-// Compares everything that an approval is bound to with the journal's record of the call (I5).
+// Compares everything that an approval is bound to with the journal's record of the call, and what
+// it allows with what is about to be executed (I5).
 Result<void> Consume(Connection& connection, const IsolationKey& owner, const RunId& id,
-                     std::uint32_t seq, const ApprovalId& approval, SystemTime now) {
+                     std::uint32_t seq, const ApprovalUse& use, SystemTime now) {
   TRY_ASSIGN(const SqlResult consumed,
              connection.Run(
                  "UPDATE approvals SET state = 'consumed' WHERE owner = $1 AND id = $2 "
                  "AND state = 'approved' AND run = $3 AND seq = $4 "
+                 "AND COALESCE(edited_digest, '') = $5 "
                  "AND EXISTS (SELECT 1 FROM calls c WHERE c.owner = approvals.owner "
                  "AND c.run = approvals.run AND c.seq = approvals.seq AND c.tool = approvals.tool "
                  "AND c.tool_digest = approvals.tool_digest "
                  "AND c.arguments_digest = approvals.arguments_digest) "
                  "AND EXISTS (SELECT 1 FROM runs r WHERE r.owner = approvals.owner "
                  "AND r.id = approvals.run AND r.code_digest = approvals.code_digest)",
-                 {owner.str(), approval.str(), id.str(), std::int64_t{seq}}));
+                 {owner.str(), use.id.str(), id.str(), std::int64_t{seq}, use.edited_digest}));
   if (consumed.changed != 1) {
     return Error(ErrorCode::kFailedPrecondition, "the approval does not belong to this call");
   }
-  TRY_ASSIGN(const SqlResult call,
-             connection.Run("UPDATE calls SET approval = $4 "
-                            "WHERE owner = $1 AND run = $2 AND seq = $3 RETURNING " +
-                                std::string(kConsent),
-                            {owner.str(), id.str(), std::int64_t{seq}, approval.str()}));
+  TRY_ASSIGN(
+      const SqlResult call,
+      connection.Run("UPDATE calls SET approval = $4, edited_digest = NULLIF($5, '') "
+                     "WHERE owner = $1 AND run = $2 AND seq = $3 RETURNING " +
+                         std::string(kConsent),
+                     {owner.str(), id.str(), std::int64_t{seq}, use.id.str(), use.edited_digest}));
   return AuditEffect(connection, owner, id, seq, call.rows.at(0), "started", now);
 }
 
@@ -224,9 +234,9 @@ Result<void> TakeKey(Connection& connection, const IsolationKey& owner, const Ru
   return Error(ErrorCode::kFailedPrecondition, "another request used this Idempotency-Key");
 }
 
-class SqlRuns final : public RunStore {
+class SqlRuns final : public RunStore, public EndedRunStore {
  public:
-  explicit SqlRuns(Database& database) : database_(database) {}
+  explicit SqlRuns(Database& database) : database_(database), ended_(database) {}
 
   asio::awaitable<Result<Lease>> Create(IsolationKey owner, NewRun run, LeaseTerm term) override {
     return database_.Transact<Lease>(Access::kWrite, [=](Connection& connection) -> Result<Lease> {
@@ -440,6 +450,10 @@ class SqlRuns final : public RunStore {
     });
   }
 
+  asio::awaitable<Result<void>> StoreEnded(EndedRun run) override {
+    return ended_.Store(std::move(run));
+  }
+
   asio::awaitable<Result<std::string>> LoadFile(IsolationKey owner, RunId id,
                                                 std::uint32_t number) override {
     return database_.Transact<std::string>(
@@ -513,7 +527,7 @@ class SqlRuns final : public RunStore {
   }
 
   asio::awaitable<Result<void>> StartCall(IsolationKey owner, RunId id, Lease lease,
-                                          std::uint32_t seq, std::optional<ApprovalId> approval,
+                                          std::uint32_t seq, std::optional<ApprovalUse> approval,
                                           SystemTime now) override {
     return database_.Transact(Access::kWrite, [=](Connection& connection) -> Result<void> {
       TRY(CheckLease(connection, owner, id, lease, now));
@@ -579,10 +593,11 @@ class SqlRuns final : public RunStore {
           TRY_ASSIGN(const SqlResult doubted,
                      connection.Run("UPDATE calls SET state = 'uncertain', updated_at = $3 "
                                     "WHERE owner = $1 AND run = $2 AND state = 'started' "
-                                    "RETURNING approval, by_grant, seq",
+                                    "RETURNING " +
+                                        std::string(kConsent) + ", seq",
                                     {owner.str(), id.str(), ToSql(now)}));
           for (const SqlRow& row : doubted.rows) {
-            TRY(AuditEffect(connection, owner, id, row.Int(2), row, "uncertain", now));
+            TRY(AuditEffect(connection, owner, id, row.Int(3), row, "uncertain", now));
           }
           return static_cast<std::uint32_t>(doubted.rows.size());
         });
@@ -591,12 +606,14 @@ class SqlRuns final : public RunStore {
   asio::awaitable<Result<std::vector<StoredCall>>> Calls(IsolationKey owner, RunId id) override {
     using Found = std::vector<StoredCall>;
     return database_.Transact<Found>(Access::kRead, [=](Connection& connection) -> Result<Found> {
-      TRY_ASSIGN(
-          const SqlResult found,
-          connection.Run("SELECT seq, tool, tool_digest, arguments, arguments_digest, "
-                         "idempotency_key, state, result, begun_at, updated_at, trace FROM calls "
-                         "WHERE owner = $1 AND run = $2 ORDER BY seq",
-                         {owner.str(), id.str()}));
+      TRY_ASSIGN(const SqlResult found,
+                 connection.Run("SELECT seq, tool, tool_digest, arguments, arguments_digest, "
+                                "idempotency_key, state, result, begun_at, updated_at, trace, "
+                                "edited_digest, CASE WHEN edited_digest IS NOT NULL THEN "
+                                "(SELECT a.edited FROM approvals a WHERE a.owner = calls.owner "
+                                "AND a.run = calls.run AND a.seq = calls.seq) END FROM calls "
+                                "WHERE owner = $1 AND run = $2 ORDER BY seq",
+                                {owner.str(), id.str()}));
       Found calls;
       for (const SqlRow& row : found.rows) calls.push_back(ToCall(row));
       return calls;
@@ -605,6 +622,7 @@ class SqlRuns final : public RunStore {
 
  private:
   Database& database_;
+  EndedRunBatches ended_;
 };
 
 }  // namespace

@@ -165,6 +165,12 @@ CREATE TABLE conversation_turns (
 CREATE INDEX conversation_turns_held ON conversation_turns (holder);
 )";
 
+constexpr Migration kEditedArguments = R"(
+ALTER TABLE approvals ADD COLUMN edited {bytes};
+ALTER TABLE approvals ADD COLUMN edited_digest {text};
+ALTER TABLE calls ADD COLUMN edited_digest {text};
+)";
+
 constexpr std::array kMigrations = {kFirst,
                                     kSessionOfApprovals,
                                     kCancelAsked,
@@ -173,7 +179,8 @@ constexpr std::array kMigrations = {kFirst,
                                     kRealTime,
                                     kStoredBytes,
                                     kSummaries,
-                                    kTurns};
+                                    kTurns,
+                                    kEditedArguments};
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view by) {
   for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {

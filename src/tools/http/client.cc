@@ -1,7 +1,5 @@
 #include "tools/http/client.h"
 
-#include <netdb.h>
-
 #include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
@@ -23,7 +21,6 @@
 
 #include "base/run_on.h"
 #include "tools/http/address.h"
-#include "tools/pool.h"
 
 namespace caisson {
 namespace {
@@ -65,46 +62,7 @@ std::string Wire(const HttpRequest& request) {
   return text + "\r\n" + request.body;
 }
 
-std::vector<asio::ip::address> LookUp(const std::string& host, int& status) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
-  addrinfo* found = nullptr;
-  status = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  std::vector<asio::ip::address> addresses;
-  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
-    tcp::endpoint endpoint;
-    if (entry->ai_addrlen > endpoint.capacity()) continue;
-    std::copy_n(reinterpret_cast<const char*>(entry->ai_addr), entry->ai_addrlen,
-                reinterpret_cast<char*>(endpoint.data()));
-    addresses.push_back(endpoint.address());
-  }
-  if (found != nullptr) ::freeaddrinfo(found);
-  return addresses;
-}
-
-struct Lookup {
-  std::vector<asio::ip::address> addresses;
-  int status = 0;
-};
-
 }  // namespace
-
-Resolver SystemResolver(asio::any_io_executor pool) {
-  return [pool](std::string host) -> asio::awaitable<Result<std::vector<asio::ip::address>>> {
-    auto lookup = co_await AwaitPooled<Lookup>(pool, [host] {
-      Lookup result;
-      result.addresses = LookUp(host, result.status);
-      return result;
-    });
-    if (!lookup) co_return Error(ErrorCode::kCancelled, "the lookup was cancelled");
-    if (lookup->addresses.empty()) {
-      co_return Unreachable("the host " + host +
-                            " has no address: " + ::gai_strerror(lookup->status));
-    }
-    co_return std::move(lookup->addresses);
-  };
-}
 
 struct HttpClient::Tls {
   asio::ssl::context context{asio::ssl::context::tls_client};

@@ -1,6 +1,6 @@
-#include "protocol/rest/status.h"
+#include "protocol/door/status.h"
 
-namespace caisson::rest {
+namespace caisson::door {
 namespace {
 
 int StatusOf(ErrorCode code) {
@@ -53,4 +53,10 @@ net::Response ToResponse(const Error& error) {
   return response;
 }
 
-}  // namespace caisson::rest
+Result<void> RequireJson(const net::Request& request) {
+  const std::string* type = request.headers.Find("Content-Type");
+  if (type != nullptr && net::HasToken(*type, "application/json")) return {};
+  return Error(ErrorCode::kInvalidArgument, "Content-Type must be application/json");
+}
+
+}  // namespace caisson::door

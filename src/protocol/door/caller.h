@@ -10,14 +10,18 @@
 
 #include <any>
 #include <boost/asio/awaitable.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "identity/identity.h"
 #include "identity/resolver.h"
 #include "net/http_message.h"
+#include "net/router.h"
+#include "protocol/door/status.h"
 
-namespace caisson::rest {
+namespace caisson::door {
 
 struct Caller {
   Identity identity;
@@ -37,9 +41,20 @@ inline asio::awaitable<Result<Caller>> ResolveCaller(const IdentityResolver& res
   co_return Caller{.identity = *identity, .owner = IsolationKey(*identity)};
 }
 
+// Returns the screen of routes that need an identity. The resolver outlives it.
+inline net::Screen ScreenOf(const IdentityResolver& resolver) {
+  return [&resolver](net::Request& head) -> asio::awaitable<std::optional<net::Response>> {
+    auto caller = co_await ResolveCaller(resolver, head);
+    if (!caller) co_return ToResponse(caller.error());
+    head.account = caller->owner.str();
+    head.caller = *std::move(caller);
+    co_return std::nullopt;
+  };
+}
+
 // Precondition: the route has the screen.
 inline const Caller& CallerOf(const net::Request& request) {
   return std::any_cast<const Caller&>(request.caller);
 }
 
-}  // namespace caisson::rest
+}  // namespace caisson::door
