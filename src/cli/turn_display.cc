@@ -74,7 +74,8 @@ void TurnDisplay::Begin(const std::string& item, Kind kind) {
 void TurnDisplay::Write(const std::string& item, Kind kind, std::string_view text) {
   if (text.empty()) return;
   std::string& written = written_[{item, kind}];
-  const bool is_repeated = written.empty() && !IsSaid(kind) && waiting_.erase(std::string(text)) != 0;
+  const bool is_repeated =
+      written.empty() && !IsSaid(kind) && waiting_.erase(std::string(text)) != 0;
   written.append(text);
   if (is_repeated) return;
   Begin(item, kind);
