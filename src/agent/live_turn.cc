@@ -205,7 +205,20 @@ asio::awaitable<void> LiveTurn::TakeResults() {
 
 asio::awaitable<void> LiveTurn::TakeResult(TurnItem call) {
   const auto run = co_await AwaitSettled(RunOf(call));
-  if (auto ended = EndedCall(std::move(call), run)) Publish(*std::move(ended));
+  auto ended = EndedCall(std::move(call), run);
+  if (!ended) co_return;
+  co_await TellChanges(*ended);
+  Publish(*std::move(ended));
+}
+
+// The model knows only the arguments that it wrote.
+asio::awaitable<void> LiveTurn::TellChanges(TurnItem& ended) {
+  HostToolCall* const tool = ToolOf(ended);
+  if (tool == nullptr || !tool->approval) co_return;
+  const auto approval = co_await runs_.FindApproval(start_.owner, *tool->approval);
+  if (!approval || !approval->decision || !approval->decision->edited) co_return;
+  tool->output.insert(0, "The person who approved this call changed its arguments to " +
+                             approval->decision->edited->text + "\n");
 }
 
 // Returns the call with its result, as an item of this turn; nullopt if it still waits.

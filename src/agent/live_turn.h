@@ -107,6 +107,7 @@ class LiveTurn final : public std::enable_shared_from_this<LiveTurn> {
   // ---- Calls of earlier turns ----
   asio::awaitable<void> TakeResults();
   asio::awaitable<void> TakeResult(TurnItem call);
+  asio::awaitable<void> TellChanges(TurnItem& ended);
   asio::awaitable<Result<RunView>> AwaitSettled(RunId run);
   // Whether the run waits, and no decision about it is on its way.
   asio::awaitable<bool> IsSettled(const RunView& view);

@@ -95,8 +95,11 @@ void ReplyItems::OnDelta(const model::Delta& delta) {
     const auto found = open_.find(more->item);
     if (found == open_.end()) return;
     arguments_[more->item].append(more->text);
-    // Code is told when it is complete: until then it is JSON.
-    if (std::holds_alternative<CodeCall>(output_.at(found->second).content)) return;
+    if (auto* code = std::get_if<CodeCall>(&output_.at(found->second).content)) {
+      const std::string added = codes_[more->item].Read(arguments_[more->item]);
+      code->code.append(added);
+      return output_.Delta(found->second, ItemDelta::Kind::kCode, added);
+    }
     output_.Delta(found->second, ItemDelta::Kind::kArguments, more->text);
   }
 }
@@ -132,8 +135,9 @@ void ReplyItems::FinishItem(std::size_t item, const model::ToolCallItem& call) {
   if (auto* code = std::get_if<CodeCall>(&content)) {
     auto parsed = ParseCodeArguments(call.arguments);
     // What cannot be read is kept, so that the model sees what it wrote.
-    code->code = parsed ? std::move(parsed->code) : call.arguments;
-    output_.Delta(index, ItemDelta::Kind::kCode, code->code);
+    std::string whole = parsed ? std::move(parsed->code) : call.arguments;
+    output_.Delta(index, ItemDelta::Kind::kCode, Rest(whole, code->code));
+    code->code = std::move(whole);
   } else if (auto* tool = std::get_if<HostToolCall>(&content)) {
     output_.Delta(index, ItemDelta::Kind::kArguments, rest);
     tool->arguments = call.arguments;

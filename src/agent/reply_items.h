@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/code_stream.h"
 #include "agent/turn_output.h"
 #include "model/model.h"
 
@@ -52,6 +53,7 @@ class ReplyItems {
   const KindOfCall kind_of_;
   std::map<std::size_t, std::size_t> open_;  // Index in the reply to index in the output.
   std::map<std::size_t, std::string> arguments_;
+  std::map<std::size_t, CodeStream> codes_;
   std::vector<CallOfReply> calls_;
 };
 

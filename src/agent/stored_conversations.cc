@@ -10,6 +10,15 @@ namespace {
 // Longer than it takes to add items.
 constexpr std::chrono::seconds kWhileAdding{10};
 
+// A turn of a longer conversation would be refused (HistoryLimits::bytes).
+constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
+
+std::size_t SizeOf(const std::vector<std::string>& items) {
+  std::size_t bytes = 0;
+  for (const std::string& item : items) bytes += item.size();
+  return bytes;
+}
+
 Result<void> CheckLength(std::size_t length) {
   if (length <= kMaxConversationItems) return {};
   return Error(ErrorCode::kResourceExhausted, "a conversation has at most " +
@@ -66,6 +75,14 @@ asio::awaitable<Result<void>> StoredConversations::Add(IsolationKey owner, Conve
   if (auto checked = CheckLength(length + items.size()); !checked) co_return checked;
   std::vector<std::string> encoded;
   for (const TurnItem& item : items) encoded.push_back(Encode(item));
+  // Bounded, because nothing is added to a long one.
+  const auto before = co_await store_.responses().Items(
+      owner, id, 0, static_cast<std::uint32_t>(kMaxConversationItems));
+  if (!before) co_return before.error();
+  if (SizeOf(*before) + SizeOf(encoded) > kMaxBytes) {
+    co_return Error(ErrorCode::kResourceExhausted,
+                    "a conversation has at most 16 MiB; begin a new one");
+  }
   auto added = co_await store_.responses().AppendItems(
       std::move(owner), std::move(id), found->length, std::move(encoded), clock_.Now());
   if (!added) co_return std::move(added).error();

@@ -167,6 +167,8 @@ void Write(Dict& dict, const ApprovalAnswer& answer) {
   Put(dict, "approval", answer.approval.str());
   PutNumber(dict, "approve", answer.approve ? 1 : 0);
   Put(dict, "reason", answer.reason);
+  std::string changes;
+  if (answer.changes && EncodeValue(Value(*answer.changes), changes)) Put(dict, "changes", changes);
 }
 
 CodeCall ReadCode(ItemFields& fields) {
@@ -240,9 +242,13 @@ Result<ItemContent> ReadContent(std::int64_t kind, ItemFields& fields) {
   }
   if (kind == kRequest) return ItemContent(ReadRequest(fields));
   if (kind == kAnswer) {
-    return ItemContent(ApprovalAnswer{.approval = ApprovalId(fields.Text("approval")),
-                                      .approve = fields.Flag("approve"),
-                                      .reason = fields.Text("reason")});
+    ApprovalAnswer answer{.approval = ApprovalId(fields.Text("approval")),
+                          .approve = fields.Flag("approve"),
+                          .reason = fields.Text("reason")};
+    if (const std::string changes = fields.Text("changes"); !changes.empty()) {
+      TRY_ASSIGN(answer.changes, DecodeDict(changes, kWhat));
+    }
+    return ItemContent(std::move(answer));
   }
   return Unreadable(kWhat);
 }

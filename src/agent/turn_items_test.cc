@@ -47,7 +47,10 @@ std::vector<TurnItem> OneOfEach() {
                                   .arguments = "{}",
                                   .expires_at = SystemTime(std::chrono::seconds(5))}},
       {.id = "mcpa_1",
-       .content = ApprovalAnswer{.approval = ApprovalId("apr_1"), .approve = true, .reason = "r"}}};
+       .content = ApprovalAnswer{.approval = ApprovalId("apr_1"),
+                                 .approve = true,
+                                 .reason = "r",
+                                 .changes = Dict{{{"to", "bob"}}}}}};
 }
 
 TEST(TurnItemsTest, EveryKindOfItemIsReadAsItWasWritten) {

@@ -114,6 +114,9 @@ class RemoteModel::Attempts {
   // The connection failed. The reply may be complete all the same.
   Result<ModelReply> Broken(Answer& answer, Error error) {
     if (error.code() == ErrorCode::kCancelled) return error;
+    if (answer.status != 0 && answer.status / 100 != 2) {
+      return Refused(answer, {.status = answer.status});
+    }
     if (answer.status / 100 == 2) {
       auto reply = answer.reader->End();
       if (reply) return reply;

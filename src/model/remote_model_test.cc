@@ -174,6 +174,15 @@ TEST_F(RemoteModelTest, ARefusedRequestIsNotRepeated) {
   EXPECT_THAT(server_->requests(), SizeIs(1));
 }
 
+TEST_F(RemoteModelTest, ARefusalCountsAlsoIfItsTextIsCut) {
+  Serve({"HTTP/1.1 400 X\r\nContent-Length: 999\r\n\r\n{\"error\": \"bad req"});
+  const auto reply = Ask();
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(reply.error().message(), HasSubstr("bad req"));
+  EXPECT_THAT(server_->requests(), SizeIs(1));
+}
+
 TEST_F(RemoteModelTest, NothingIsRepeatedAfterOutputWasUsed) {
   Serve({kHead + kHello, kHead + kHello + kEnd});
   const auto reply = Ask();

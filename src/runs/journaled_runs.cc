@@ -162,8 +162,10 @@ Result<JournaledRuns::Starting> JournaledRuns::CountStart(const IsolationKey& ow
   if (const auto own = state->starting.find(owner); own != state->starting.end()) {
     under_way = own->second;
   }
+  // Counted only if there can be too many.
+  const bool counts = under_way + state->live.size() >= queued;
   for (auto own = state->live.lower_bound({owner, RunId("")});
-       own != state->live.end() && own->first.first == owner; ++own) {
+       counts && own != state->live.end() && own->first.first == owner; ++own) {
     if (own->second->needs_cell()) ++under_way;
   }
   // Sessions that nobody uses hold cells, too; their owner waits then. No sum: `cells` may be

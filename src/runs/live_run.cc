@@ -14,6 +14,7 @@
 #include "runs/build_text.h"
 #include "runs/journal/outcome_record.h"
 #include "runs/resumption.h"
+#include "store/ended_runs.h"
 
 namespace caisson {
 namespace {
@@ -81,6 +82,8 @@ LiveRun::LiveRun(const RunResources& resources, LiveRunStart start,
       stop_(asio::make_strand(executor)),
       news_({.id = start_.id,
              .code = start_.record.code,
+             .call = start_.call,
+             .setting = start_.record.setting,
              .limits = start_.record.limits,
              .outcome = {.run_id = start_.id.str()},
              .created_at = start_.created_at,
@@ -322,20 +325,20 @@ asio::awaitable<void> LiveRun::Store(std::shared_ptr<const RunEnd> end) {
   const bool keeps = resources_.settings.keeps_ended && start_.keep == KeepRun::kYes;
   if (!start_.lease && !keeps) co_return;
   if (!start_.lease) {
-    const auto create = [&](Try) {
-      return runs.Create(start_.owner,
-                         {.id = start_.id,
-                          .code_digest = CodeDigest(start_.record.code),
-                          .request = Encode(start_.record)},
-                         {.holder = resources_.holder,
-                          .now = start_.created_at,
-                          .until = now + resources_.settings.lease});
+    const auto store = [&](Try) {
+      return StoreEnded(runs, {.owner = start_.owner,
+                               .id = start_.id,
+                               .code_digest = CodeDigest(start_.record.code),
+                               .request = Encode(start_.record),
+                               .end = end,
+                               .created_at = start_.created_at,
+                               .ended_at = now});
     };
-    // While the store fails such runs pile up in memory; beyond a number they are not stored.
-    auto created = co_await resources_.patience.Insist<Lease>(
-        create, [&] { return resources_.patience.health().waiting() <= kMostUnstored; });
-    if (!created) co_return;  // It has ended all the same, and whoever started it knows.
-    start_.lease = *std::move(created);
+    // While the store fails such runs pile up in memory; beyond a number they are not stored. The
+    // run has ended all the same, and its caller knows.
+    static_cast<void>(co_await resources_.patience.Insist<void>(
+        store, [&] { return resources_.patience.health().waiting() <= kMostUnstored; }));
+    co_return;
   }
   static_cast<void>(co_await resources_.patience.Insist<void>([&](Try which) {
     return runs.Finish(start_.owner, start_.id, For(*start_.lease, which), end, now);

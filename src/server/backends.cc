@@ -29,8 +29,10 @@ Result<std::unique_ptr<Engine>> AsEngine(Result<std::unique_ptr<T>> made) {
   return std::unique_ptr<Engine>(*std::move(made));
 }
 
+// Adds the executors of its lanes to `doors`, unless that is null.
 Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const Installation& found,
-                                         jail::Tier tier) {
+                                         jail::Tier tier,
+                                         std::vector<asio::any_io_executor>* doors = nullptr) {
   WasmEngineOptions wasm{.worker_path = found.worker_path,
                          .base_path = found.base_path,
                          .tier = tier,
@@ -43,8 +45,12 @@ Result<std::unique_ptr<Engine>> MakeWasm(const BackendOptions& options, const In
     wasm.owners_per_worker = OwnersPerWorker::kOne;
     wasm.max_owner_workers = kOwnersPerLane;
   }
-  auto newest = AsEngine(WasmEngine::Create(std::move(wasm)));
-  if (!newest || options.kept_workers.empty()) return newest;
+  TRY_ASSIGN(auto made, WasmEngine::Create(std::move(wasm)));
+  for (std::size_t i = 0; doors != nullptr && i < made->lanes(); ++i) {
+    doors->push_back(made->lane_executor(i));
+  }
+  Result<std::unique_ptr<Engine>> newest = std::unique_ptr<Engine>(std::move(made));
+  if (options.kept_workers.empty()) return newest;
   auto kept = FindKeptBuilds(options.kept_workers);
   if (!kept) return std::move(kept).error().Context("worker.keep");
   // Older builds only finish their own runs, so one lane is enough.
@@ -69,7 +75,7 @@ std::vector<ForkServerKind> KindsOf(const std::vector<std::vector<std::string>>&
   std::vector<ForkServerKind> kinds;
   for (const std::vector<std::string>& names : preloads) {
     const bool all = std::ranges::all_of(names, [&](const std::string& name) {
-      return std::ranges::binary_search(installed, name);
+      return std::ranges::binary_search(installed, name.substr(0, name.find('.')));
     });
     if (all) kinds.push_back({.preload = names, .prefix = prefix});
   }
@@ -110,11 +116,13 @@ Result<std::unique_ptr<Engine>> MakeNative(const BackendOptions& options, const 
 
 Result<std::unique_ptr<Engine>> MakeAuto(const BackendOptions& options, const Installation& found,
                                          jail::Tier tier) {
-  TRY_ASSIGN(auto wasm, MakeWasm(options, found, tier));
+  std::vector<asio::any_io_executor> doors;
+  TRY_ASSIGN(auto wasm, MakeWasm(options, found, tier, &doors));
   return std::unique_ptr<Engine>(std::make_unique<AutoEngine>(
       std::move(wasm),
       AutoEngineOptions{
           .start_native = [options, found, tier] { return MakeNative(options, found, tier); },
+          .doors = std::move(doors),
           .native_packages = PackagesOf(options, found)}));
 }
 

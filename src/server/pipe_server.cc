@@ -1,15 +1,20 @@
 #include "server/pipe_server.h"
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/run_on.h"
 #include "base/spawn.h"
+#include "engine/door_lanes.h"
+#include "engine/warmable.h"
 #include "net/stdio/line_stream.h"
 #include "server/host.h"
 #include "server/mcp_server.h"
 #include "server/store_sweeper.h"
+#include "server/warm_packages.h"
 
 namespace caisson {
 
@@ -29,8 +34,11 @@ class PipeServer::Parts {
     CodeService& code = host_->code();
     mcp_.emplace(host_->runs(), host_->state().keys(),
                  McpOptions{.setting = code.settings(), .caller_host = &code.caller_host()});
-    lines_.emplace(io_.get_executor(), LineStreamOptions{.input = std::move(options.input),
-                                                         .output = std::move(options.output)});
+    KeepWarm(std::move(options.warm_file));
+    const auto lanes = DoorExecutors(code.engine());
+    if (!lanes.empty()) door_ = lanes.front();
+    lines_.emplace(door_, LineStreamOptions{.input = std::move(options.input),
+                                            .output = std::move(options.output)});
     return {};
   }
 
@@ -46,12 +54,21 @@ class PipeServer::Parts {
   }
 
   void Stop() {
-    asio::post(io_, [this] { lines_->Close(); });
+    asio::post(door_, [this] { lines_->Close(); });
   }
 
  private:
+  // The file is read by the caller, too, which chooses what is warm first.
+  void KeepWarm(std::string file) {
+    auto* const engine = dynamic_cast<Warmable*>(&host_->code().engine());
+    if (engine == nullptr || file.empty()) return;
+    auto packages = std::make_shared<WarmPackages>(std::move(file));  // Owned by the engine.
+    if (!packages->latest().empty()) engine->Warm();
+    engine->ListenForPackages([packages](const auto& modules) { packages->Note(modules); });
+  }
+
   asio::awaitable<void> ServeAndClose() {
-    co_await mcp_->ServeLines(*lines_);
+    co_await RunOn(door_, mcp_->ServeLines(*lines_));
     co_await host_->Close();
     closed_ = true;
   }
@@ -65,6 +82,7 @@ class PipeServer::Parts {
   const SystemClock clock_{};
   std::function<void(std::string_view)> log_;
   asio::io_context io_{1};
+  asio::any_io_executor door_ = io_.get_executor();  // Where the client's messages are handled.
   std::unique_ptr<Host> host_;
   std::optional<McpServer> mcp_;
   std::optional<LineStream> lines_;

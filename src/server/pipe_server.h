@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -20,6 +21,8 @@ struct PipeServerOptions {
   Config config{};  // For the store and its keys.
   CodeServiceOptions code{};
   EnvironmentMap environment{};  // Has the secrets of the configuration.
+  // Keeps the packages of the latest runs; empty: none. See WarmPackages.
+  std::string warm_file{};
   UniqueFd input{};
   UniqueFd output{};
 };

@@ -1,6 +1,7 @@
 // Turns over an engine of scripts: what a turn does, what its history is, and how it ends.
 #include <gmock/gmock.h>
 
+#include "agent/stored_conversations.h"
 #include "tests/agent/turns_fixture.h"
 
 namespace caisson {
@@ -194,6 +195,26 @@ TEST_F(TurnsTest, ADenialIsToldToTheModel) {
   EXPECT_EQ(second.state, TurnState::kCompleted);
   EXPECT_THAT(effects_, IsEmpty());
   EXPECT_THAT(Seen(), HasSubstr("result a: ApprovalDenied"));
+}
+
+TEST_F(TurnsTest, ChangedArgumentsAreExecutedAndToldToTheModel) {
+  model_->Push(CallOf("send", R"({"to":"ann"})", "a"));
+  const TurnView first = Ask("caller");
+  const auto request = All<ApprovalRequest>(first.output).at(0);
+  const auto answer = [&](Dict changes) {
+    return TurnItem{
+        .id = "",
+        .content = ApprovalAnswer{
+            .approval = request.approval, .approve = true, .changes = std::move(changes)}};
+  };
+  const auto refused = TryStart({.agent = "caller",
+                                 .input = {answer(Dict{{{"to", std::int64_t{5}}}})},
+                                 .previous = first.id});
+  EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument);
+  const TurnView second = Ask("caller", first.id, {answer(Dict{{{"to", "bob"}}})});
+  EXPECT_EQ(second.state, TurnState::kCompleted);
+  EXPECT_THAT(effects_, ElementsAre("send bob"));
+  EXPECT_THAT(Seen(), HasSubstr("changed its arguments to {\"to\":\"bob\"}\nsend done"));
 }
 
 TEST_F(TurnsTest, SeveralApprovalsCanBeAnsweredOneAfterTheOther) {
@@ -478,7 +499,7 @@ TEST_F(TurnsTest, CancellingKeepsWhatHappenedAndEndsTheRuns) {
       const auto cancelled = co_await here_->turns().Cancel(ann_, ResponseId("resp_1"));
       EXPECT_EQ(cancelled->state, TurnState::kCancelled);
     };
-    loop_.Start(cancel());
+    Spawn(loop_.context().get_executor(), cancel);
   };
   model_->Push(slow);
   const TurnView view = Start({.agent = "coder", .id = ResponseId("resp_1"), .input = {Said("x")}});
@@ -525,7 +546,7 @@ TEST_F(TurnsTest, OneTurnAtATimeInAConversation) {
       EXPECT_EQ(refused.error().code(), ErrorCode::kFailedPrecondition);
       slow.hold->Wake();
     };
-    loop_.Start(second());
+    Spawn(loop_.context().get_executor(), second);
   };
   model_->Push(slow);
   EXPECT_EQ(Start(spec("1")).state, TurnState::kCompleted);
@@ -534,6 +555,38 @@ TEST_F(TurnsTest, OneTurnAtATimeInAConversation) {
   EXPECT_EQ(Seen(), "user: 1\nassistant: one\nuser: 3\n");
   EXPECT_EQ(loop_.Await(here_->turns().Start(bob_, spec("x"), {})).error().code(),
             ErrorCode::kNotFound);
+}
+
+TEST_F(TurnsTest, ConversationsOfClientsAndTurnsAreOneList) {
+  StoredConversations conversations(*store_, &clock_);
+  const ConversationId id("conv_1");
+  const auto created =
+      loop_.Await(conversations.Create(ann_, {.id = id, .door_data = "d"}, {Said("earlier")}));
+  ASSERT_TRUE(created) << created.error().message();
+  EXPECT_EQ(loop_.Await(conversations.Find(ann_, id))->door_data, "d");
+  ScriptedReply slow = TextOf("answer");
+  slow.hold = std::make_shared<Wakeup>();
+  slow.on_streamed = [&] {
+    const auto append = [&]() -> asio::awaitable<void> {
+      const auto refused = co_await conversations.Append(ann_, id, {Said("meanwhile")});
+      EXPECT_EQ(refused.error().code(), ErrorCode::kFailedPrecondition);
+      slow.hold->Wake();
+    };
+    Spawn(loop_.context().get_executor(), append);
+  };
+  model_->Push(slow);
+  Start({.agent = "coder", .input = {Said("question")}, .conversation = id});
+  ASSERT_TRUE(loop_.Await(conversations.Append(ann_, id, {Said("later")})));
+  EXPECT_THAT(*loop_.Await(conversations.Items(ann_, id)), SizeIs(4));
+  Start({.agent = "coder", .input = {Said("last")}, .conversation = id});
+  EXPECT_EQ(Seen(), "user: earlier\nuser: question\nassistant: answer\nuser: later\nuser: last\n");
+  const auto large =
+      loop_.Await(conversations.Append(ann_, id, {Said(std::string(std::size_t{17} << 20, 'x'))}));
+  EXPECT_EQ(large.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_EQ(loop_.Await(conversations.Items(bob_, id)).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(loop_.Await(conversations.Append(bob_, id, {})).error().code(), ErrorCode::kNotFound);
+  EXPECT_TRUE(loop_.Await(conversations.Remove(ann_, id)));
+  EXPECT_FALSE(loop_.Await(conversations.Find(ann_, id)));
 }
 
 TEST_F(TurnsTest, HistoriesAndTurnsAreBounded) {
@@ -553,7 +606,7 @@ TEST_F(TurnsTest, HistoriesAndTurnsAreBounded) {
       EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
       slow.hold->Wake();
     };
-    loop_.Start(other());
+    Spawn(loop_.context().get_executor(), other);
   };
   model_->Push(slow);
   EXPECT_EQ(Ask("coder").state, TurnState::kCompleted);

@@ -2,6 +2,7 @@
 
     agui_client.py PROGRAM BUILD_DIRECTORY FAKE_SERVER [unittest arguments]"""
 
+import json
 import os
 import pathlib
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
@@ -38,13 +40,13 @@ name = "send"
 kind = "command"
 command = ["./send.sh"]
 approval = "always"
-input_schema = '{"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}'
+input_schema = { type = "object", properties = { to = { type = "string" } }, required = ["to"] }
 
 [[tool]]
 name = "lookup"
 kind = "command"
 command = ["./lookup.sh"]
-input_schema = '{"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}'
+input_schema = { type = "object", properties = { key = { type = "string" } }, required = ["key"] }
 
 [[agent]]
 name = "analyst"
@@ -87,19 +89,36 @@ class CaissonServer:
     """caisson serve, with this configuration. Its tools answer with their arguments."""
 
     def __init__(self, program, config):
+        self.program = program
         self.directory = tempfile.TemporaryDirectory(prefix="caisson-agui-")
         top = pathlib.Path(self.directory.name)
         for name in ("send.sh", "lookup.sh"):
             (top / name).write_text("#!/bin/sh\nexec cat\n")
             (top / name).chmod(0o755)
         (top / "caisson.toml").write_text('[store]\nurl = "sqlite:caisson.db"\n' + config)
+        self.start()
+
+    def start(self):
         keys = {f"{user.upper()}_KEY": f"the-key-of-{user}-quite-long" for user in ("ann", "bob")}
-        self.process = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--config", "caisson.toml"],
-                                        cwd=top, env={**os.environ, **keys}, stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([self.program, "serve", "--listen", "127.0.0.1:0", "--config", "caisson.toml"],
+                                        cwd=self.directory.name, env={**os.environ, **keys}, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline().strip()
         assert line.startswith("listening on http://"), line
         self.url = line.removeprefix("listening on ")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def post(self, path, body):
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(),
+                                         {"Content-Type": "application/json",
+                                          "Authorization": "Bearer the-key-of-ann-quite-long"})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            frames = answer.read().decode().split("\n\n")
+        return [json.loads(frame.removeprefix("data: ")) for frame in frames if frame.startswith("data: ")]
 
     def __enter__(self):
         return self
@@ -131,6 +150,31 @@ class AguiClient(unittest.TestCase):
     def test_all_flows_with_the_demo_model(self):
         with CaissonServer(PROGRAM, CONFIG) as server:
             self.run_flows(server.url, "demo")
+
+    def test_a_thread_and_its_interrupt_survive_the_server(self):
+        for text, name in (('call send {"to": "ann"}', "caller"), ("```send(to='ann')```", "analyst")):
+            with self.subTest(name), CaissonServer(PROGRAM, CONFIG) as server:
+                run = lambda number, **more: server.post(
+                    f"/agui/{name}", {"threadId": "t", "runId": str(number), "messages": [], **more})
+                asked = run(1, messages=[{"id": "m", "role": "user", "content": text}], state={"n": 1})
+                self.assertEqual(asked[-1]["outcome"]["type"], "interrupt", asked)
+                server.kill()
+                server.start()
+                shown = run(2)
+                self.assertEqual([event["type"] for event in shown],
+                                 ["RUN_STARTED", "STATE_SNAPSHOT", "MESSAGES_SNAPSHOT", "RUN_FINISHED"])
+                self.assertEqual(shown[-1]["outcome"], asked[-1]["outcome"])
+                (interrupt,) = shown[-1]["outcome"]["interrupts"]
+                answer = {"interruptId": interrupt["id"], "status": "resolved",
+                          "payload": {"approved": True, "editedArgs": {"to": "bob"}}}
+                ended = run(3, resume=[answer])
+                self.assertEqual(ended[-1]["outcome"]["type"], "success", ended)
+                (result,) = [event for event in ended if event["type"] == "TOOL_CALL_RESULT"]
+                self.assertEqual(result["toolCallId"], interrupt["toolCallId"])
+                self.assertIn("bob", result["content"])
+                self.assertNotIn("TOOL_CALL_START", [event["type"] for event in ended])
+                refused = run(4, resume=[answer])
+                self.assertEqual(refused[-1]["code"], "APPROVAL_RESUME_NOT_FOUND")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,14 @@
 namespace caisson::testing {
 namespace {
 
+template <typename T>
+asio::awaitable<T> Around(std::string name, asio::awaitable<T> work) {
+  PassStep(name + ":before");
+  auto result = co_await std::move(work);
+  PassStep(name + ":after");
+  co_return result;
+}
+
 class KillingRuns final : public RunStore {
  public:
   explicit KillingRuns(RunStore& runs) : runs_(runs) {}
@@ -101,28 +109,74 @@ class KillingRuns final : public RunStore {
   }
 
  private:
-  template <typename T>
-  static asio::awaitable<T> Around(std::string name, asio::awaitable<T> work) {
-    PassStep(name + ":before");
-    auto result = co_await std::move(work);
-    PassStep(name + ":after");
-    co_return result;
+  RunStore& runs_;
+};
+
+class KillingTurns final : public TurnStore {
+ public:
+  explicit KillingTurns(TurnStore& turns) : turns_(turns) {}
+
+  asio::awaitable<Result<Lease>> Begin(IsolationKey owner, StoredResponse response,
+                                       LeaseTerm term) override {
+    return Around("turn.Begin",
+                  turns_.Begin(std::move(owner), std::move(response), std::move(term)));
+  }
+  asio::awaitable<Result<ClaimedTurn>> Claim(IsolationKey owner, ResponseId id,
+                                             LeaseTerm term) override {
+    return Around("turn.Claim", turns_.Claim(std::move(owner), std::move(id), std::move(term)));
+  }
+  asio::awaitable<Result<void>> Release(IsolationKey owner, ResponseId id, Lease lease) override {
+    return turns_.Release(std::move(owner), std::move(id), std::move(lease));
+  }
+  asio::awaitable<Result<void>> Replace(IsolationKey owner, ResponseId id, Lease lease,
+                                        std::string body, SystemTime now) override {
+    return Around("turn.Replace", turns_.Replace(std::move(owner), std::move(id), std::move(lease),
+                                                 std::move(body), now));
+  }
+  asio::awaitable<Result<void>> Append(IsolationKey owner, ResponseId id, Lease lease,
+                                       NewEvents events) override {
+    return Around("turn.Append", turns_.Append(std::move(owner), std::move(id), std::move(lease),
+                                               std::move(events)));
+  }
+  asio::awaitable<Result<void>> End(IsolationKey owner, ResponseId id, Lease lease,
+                                    std::string body, NewEvents events, SystemTime now) override {
+    return Around("turn.End", turns_.End(std::move(owner), std::move(id), std::move(lease),
+                                         std::move(body), std::move(events), now));
+  }
+  asio::awaitable<Result<void>> AskToCancel(IsolationKey owner, ResponseId id,
+                                            SystemTime now) override {
+    return turns_.AskToCancel(std::move(owner), std::move(id), now);
+  }
+  asio::awaitable<Result<std::vector<std::string>>> Events(IsolationKey owner, ResponseId id,
+                                                           std::uint64_t from,
+                                                           std::uint32_t limit) override {
+    return turns_.Events(std::move(owner), std::move(id), from, limit);
+  }
+  asio::awaitable<Result<void>> EnterConversation(IsolationKey owner, ConversationId id,
+                                                  ResponseId turn, LeaseTerm term) override {
+    return turns_.EnterConversation(std::move(owner), std::move(id), std::move(turn),
+                                    std::move(term));
+  }
+  asio::awaitable<Result<void>> LeaveConversation(IsolationKey owner, ConversationId id,
+                                                  ResponseId turn) override {
+    return turns_.LeaveConversation(std::move(owner), std::move(id), std::move(turn));
   }
 
-  RunStore& runs_;
+ private:
+  TurnStore& turns_;
 };
 
 class KillingStore final : public Store {
  public:
   explicit KillingStore(std::unique_ptr<Store> store)
-      : store_(std::move(store)), runs_(store_->runs()) {}
+      : store_(std::move(store)), runs_(store_->runs()), turns_(store_->turns()) {}
 
   RunStore& runs() override { return runs_; }
   ApprovalStore& approvals() override { return store_->approvals(); }
   AuditLog& audit() override { return store_->audit(); }
   CheckpointStore& checkpoints() override { return store_->checkpoints(); }
   ResponseStore& responses() override { return store_->responses(); }
-  TurnStore& turns() override { return store_->turns(); }
+  TurnStore& turns() override { return turns_; }
   DocumentStore& sessions() override { return store_->sessions(); }
   DocumentStore& snapshots() override { return store_->snapshots(); }
   StoreMaintenance& maintenance() override { return store_->maintenance(); }
@@ -131,6 +185,7 @@ class KillingStore final : public Store {
  private:
   const std::unique_ptr<Store> store_;
   KillingRuns runs_;
+  KillingTurns turns_;
 };
 
 }  // namespace

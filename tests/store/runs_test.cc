@@ -1,5 +1,9 @@
 #include <gmock/gmock.h>
 
+#include <boost/asio/this_coro.hpp>
+
+#include "base/spawn.h"
+#include "store/ended_runs.h"
 #include "tests/store/backend.h"
 
 namespace caisson {
@@ -253,6 +257,59 @@ TEST_P(RunStoreTest, SavedBytesAreReplacedAndGoWithTheEnd) {
   EXPECT_EQ(run->state, RunState::kFinished);
   EXPECT_EQ(run->outcome, "{}");
   EXPECT_EQ(run->updated_at, After(std::chrono::seconds(1)));
+}
+
+TEST_P(RunStoreTest, ARunThatEndedIsStoredOnceAndFinished) {
+  const auto run = [&](const IsolationKey& owner, const char* id) {
+    return EndedRun{.owner = owner,
+                    .id = RunId(id),
+                    .code_digest = "code",
+                    .request = "12345",
+                    .end = Ended("1234567", {"abc"}),
+                    .created_at = kNow,
+                    .ended_at = After(std::chrono::seconds(1))};
+  };
+  for (int repetition = 0; repetition < 2; ++repetition) {  // The second one changes nothing.
+    ASSERT_TRUE(Now(StoreEnded(runs(), run(ann_, "a"))));
+    ASSERT_TRUE(Now(StoreEnded(runs(), run(ann_, "b"))));
+    ASSERT_TRUE(Now(StoreEnded(runs(), run(bob_, "a"))));
+  }
+  EXPECT_THAT(Now(runs().List(ann_, RunState::kFinished, {}))->items, SizeIs(2));
+  EXPECT_THAT(Now(runs().List(bob_, RunState::kFinished, {}))->items, SizeIs(1));
+  const auto found = Now(runs().Find(ann_, RunId("b")));
+  ASSERT_TRUE(found) << Why(found);
+  EXPECT_EQ(found->state, RunState::kFinished);
+  EXPECT_EQ(found->outcome, "1234567");
+  EXPECT_EQ(found->created_at, kNow);
+  EXPECT_EQ(found->updated_at, After(std::chrono::seconds(1)));
+  EXPECT_EQ(*Now(runs().LoadFile(ann_, RunId("b"), 0)), "abc");
+  EXPECT_EQ(*Now(runs().StoredBytes(bob_)), 15u);
+  EXPECT_FALSE(Now(runs().Claim(ann_, RunId("a"), Term("other", After(std::chrono::hours(1))))))
+      << "nobody resumes it";
+}
+
+TEST_P(RunStoreTest, RunsThatEndAtTheSameTimeAreStoredTogether) {
+  constexpr int kRuns = 100;
+  int stored = 0;
+  const auto all = [&]() -> asio::awaitable<Result<void>> {
+    const auto executor = co_await asio::this_coro::executor;
+    for (int i = 0; i < kRuns; ++i) {
+      Spawn(executor, [this, i, &stored]() -> asio::awaitable<void> {
+        const auto done = co_await StoreEnded(runs(), {.owner = ann_,
+                                                       .id = RunId("r" + std::to_string(i)),
+                                                       .code_digest = "code",
+                                                       .end = Ended("{}"),
+                                                       .created_at = kNow,
+                                                       .ended_at = kNow});
+        if (done) ++stored;
+      });
+    }
+    co_return Result<void>();
+  };
+  ASSERT_TRUE(Now(all()));  // The loop ends when nothing is left.
+  EXPECT_EQ(stored, kRuns);
+  EXPECT_THAT(Now(runs().List(ann_, RunState::kFinished, {.limit = kMaxPageSize}))->items,
+              SizeIs(kRuns));
 }
 
 TEST_P(RunStoreTest, AFinishedRunStaysAsItIs) {

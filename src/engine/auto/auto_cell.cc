@@ -116,7 +116,7 @@ asio::awaitable<Result<Outcome>> AutoCell::MoveAndRun(RunRequest request, RunEve
   active_.Lock()->moving = true;
   OpenOptions options = options_;
   options_.prepared = nullptr;
-  auto opened = co_await engine_.OpenNative(std::move(options));
+  auto opened = co_await engine_.OpenNative(std::move(options), request.modules);
   if (!opened) {
     (void)FinishMove(cell());
     state_ = State::kFresh;  // Nothing was executed in it.

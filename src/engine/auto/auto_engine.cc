@@ -1,5 +1,6 @@
 #include "engine/auto/auto_engine.h"
 
+#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "base/run_on.h"
@@ -71,16 +72,23 @@ Result<Engine*> AutoEngine::StartNative() {
 
 asio::awaitable<Result<Engine*>> AutoEngine::NativeEngineStarted() {
   if (auto native = native_.Lock(); native->engine) co_return native->engine.get();
-  asio::thread_pool* starter = nullptr;
-  {
-    auto pool = starter_.Lock();
-    if (!*pool) *pool = std::make_unique<asio::thread_pool>(1);
-    starter = pool->get();
-  }
-  co_return co_await CallOn(starter->get_executor(), [this] { return StartNative(); });
+  co_return co_await CallOn(Starter(), [this] { return StartNative(); });
 }
 
-asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::OpenNative(OpenOptions options) {
+asio::any_io_executor AutoEngine::Starter() {
+  auto pool = starter_.Lock();
+  if (!*pool) *pool = std::make_unique<asio::thread_pool>(1);
+  return (*pool)->get_executor();
+}
+
+void AutoEngine::Warm() {
+  // A failure is reported when code needs the engine.
+  asio::post(Starter(), [this] { static_cast<void>(StartNative()); });
+}
+
+asio::awaitable<Result<std::unique_ptr<Cell>>> AutoEngine::OpenNative(
+    OpenOptions options, const std::vector<std::string>& modules) {
+  if (on_packages_) asio::post(Starter(), [this, modules] { on_packages_(modules); });
   auto engine = co_await NativeEngineStarted();
   if (!engine) co_return std::move(engine).error().Context("start engine native");
   co_return co_await (*engine)->Open(std::move(options));

@@ -98,6 +98,29 @@ TEST_F(AutoEngineTest, OrdinaryCodeNeverStartsNative) {
   EXPECT_THAT(*wasm_->requests().at(0).second.native_packages, ElementsAre("numpy"));
 }
 
+TEST_F(AutoEngineTest, TheListenerHearsOfThePackagesThatCodeNeeds) {
+  std::vector<std::vector<std::string>> heard;
+  engine_->ListenForPackages(
+      [&](const std::vector<std::string>& modules) { heard.push_back(modules); });
+  wasm_->Push({.outcome = NeedsNative({"numpy"})});
+  native_->Push({.outcome = Returned(4)});
+  Run([&]() -> asio::awaitable<void> {
+    auto cell = co_await Open();
+    Recorder events;
+    auto outcome = co_await cell->Run({.code = "import numpy"}, events, AfterRun::kDiscard);
+    EXPECT_TRUE(outcome) << outcome.error().message();
+  });
+  engine_.reset();  // Waits for the listener's thread.
+  EXPECT_THAT(heard, ElementsAre(ElementsAre("numpy")));
+}
+
+TEST_F(AutoEngineTest, WarmingStartsNativeOnce) {
+  engine_->Warm();
+  engine_->Warm();
+  engine_.reset();  // Waits for the start.
+  EXPECT_EQ(started_, 1);
+}
+
 TEST_F(AutoEngineTest, CodeThatNeedsNativeRunsThereOnceWithItsCallsAndOutput) {
   wasm_->Push({.outcome = NeedsNative({"numpy"})});
   native_->Push(

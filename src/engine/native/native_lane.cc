@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <string_view>
 #include <utility>
 
 #include "engine/native/prepared_cell.h"
@@ -11,6 +12,11 @@ namespace {
 
 // Interval for checking fork servers while there is work; an idle lane sleeps.
 constexpr std::chrono::milliseconds kTick{50};
+
+// A module of a package, such as matplotlib.pyplot, stands for the whole package.
+std::string_view PackageOf(const std::string& module) {
+  return std::string_view(module).substr(0, module.find('.'));
+}
 
 bool HasMounts(const CellNeeds& needs) {
   return needs.host_files && !needs.host_files->mounts().empty();
@@ -84,7 +90,7 @@ void NativeLane::OnHealth(CellPool::Health health, const std::string& why) {
 CellPool& NativeLane::PoolFor(const std::vector<std::string>& modules) {
   const auto has = [&](const ForkServerKind& kind) {
     return std::ranges::count_if(modules, [&](const std::string& module) {
-      return std::ranges::find(kind.preload, module) != kind.preload.end();
+      return std::ranges::find(kind.preload, module, PackageOf) != kind.preload.end();
     });
   };
   const auto best = std::ranges::max_element(options_.kinds, {}, has);

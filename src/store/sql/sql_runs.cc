@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "store/sql/ended_run_batches.h"
 #include "store/sql/sql_audit.h"
 #include "store/sql/sql_store.h"
 
@@ -233,9 +234,9 @@ Result<void> TakeKey(Connection& connection, const IsolationKey& owner, const Ru
   return Error(ErrorCode::kFailedPrecondition, "another request used this Idempotency-Key");
 }
 
-class SqlRuns final : public RunStore {
+class SqlRuns final : public RunStore, public EndedRunStore {
  public:
-  explicit SqlRuns(Database& database) : database_(database) {}
+  explicit SqlRuns(Database& database) : database_(database), ended_(database) {}
 
   asio::awaitable<Result<Lease>> Create(IsolationKey owner, NewRun run, LeaseTerm term) override {
     return database_.Transact<Lease>(Access::kWrite, [=](Connection& connection) -> Result<Lease> {
@@ -449,6 +450,10 @@ class SqlRuns final : public RunStore {
     });
   }
 
+  asio::awaitable<Result<void>> StoreEnded(EndedRun run) override {
+    return ended_.Store(std::move(run));
+  }
+
   asio::awaitable<Result<std::string>> LoadFile(IsolationKey owner, RunId id,
                                                 std::uint32_t number) override {
     return database_.Transact<std::string>(
@@ -617,6 +622,7 @@ class SqlRuns final : public RunStore {
 
  private:
   Database& database_;
+  EndedRunBatches ended_;
 };
 
 }  // namespace

@@ -82,6 +82,15 @@ Result<std::optional<HttpProxy>> HttpProxy::Parse(std::string_view https_proxy,
   return std::optional<HttpProxy>(std::move(proxy));
 }
 
+Result<std::optional<HttpProxy>> HttpProxy::Read(const Environment& environment) {
+  const auto value = [&](const char* small, const char* capitals) {
+    auto found = environment.find(small);
+    if (found == environment.end()) found = environment.find(capitals);
+    return found == environment.end() ? std::string() : found->second;
+  };
+  return Parse(value("https_proxy", "HTTPS_PROXY"), value("no_proxy", "NO_PROXY"));
+}
+
 bool HttpProxy::Serves(const HttpUrl& url) const {
   if (!url.secure || none_ || IsBelow(url.host, "localhost")) return false;
   boost::system::error_code no_literal;

@@ -10,6 +10,8 @@
 // Lifetime  A value.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +30,11 @@ class HttpProxy {
   // directly, separated by commas: names (with all names below them), addresses, networks, or "*".
   static Result<std::optional<HttpProxy>> Parse(std::string_view https_proxy,
                                                 std::string_view no_proxy);
+
+  // The same with HTTPS_PROXY and NO_PROXY of an environment, in capitals or small letters. Small
+  // letters win, as in other programs.
+  using Environment = std::map<std::string, std::string, std::less<>>;
+  static Result<std::optional<HttpProxy>> Read(const Environment& environment);
 
   // Returns false for http URLs, for loopback, and for servers in `no_proxy`.
   bool Serves(const HttpUrl& url) const;

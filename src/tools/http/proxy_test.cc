@@ -30,6 +30,15 @@ TEST(HttpProxyTest, ReadsTheUsualSpellings) {
   EXPECT_EQ(Proxy("http://[fd00::1]:8080").address().host, "fd00::1");
 }
 
+TEST(HttpProxyTest, ReadsTheEnvironment) {
+  EXPECT_FALSE(*HttpProxy::Read({{"HTTP_PROXY", "other:1"}}));
+  const auto proxy = HttpProxy::Read(
+      {{"HTTPS_PROXY", "big:1"}, {"https_proxy", "small:2"}, {"NO_PROXY", "a.example"}});
+  ASSERT_TRUE(proxy && *proxy);
+  EXPECT_EQ((*proxy)->address().Authority(), "small:2");
+  EXPECT_FALSE((*proxy)->Serves(*ParseHttpUrl("https://a.example/")));
+}
+
 TEST(HttpProxyTest, AnErrorDoesNotRepeatThePassword) {
   for (const std::string_view text :
        {"https://ann:secret@proxy:1", "socks5://ann:secret@proxy:1", "ann:secret@pro xy:1"}) {

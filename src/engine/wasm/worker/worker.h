@@ -103,6 +103,7 @@ class Worker {
   std::string message_;  // Frames of one message, joined.
   WorkerCell* running_ = nullptr;
   bool ticking_ = false;
+  bool last_was_quick_ = true;  // The last slice ended before its time was over.
 };
 
 }  // namespace caisson::worker
