@@ -11,9 +11,8 @@ include(CMakePackageConfigHelpers)
 set(library_modules
   base network aead sha256 wakeup asio_impl wire jsonrpc policy_lists policy caller telemetry net net_stdio identity store store_sql
   store_sqlite store_postgres jail engine engine_host engine_wasm engine_native engine_auto workspace tools
-  tools_command tools_http tools_mcp approval runs_journal config runs_cells runs agent checkpoint
-  workflow protocol_rest protocol_mcp
-  protocol_responses server)
+  tools_command tools_http tools_mcp approval runs_journal config runs_cells runs model agent checkpoint
+  workflow protocol_door protocol_rest protocol_mcp protocol_agui protocol_responses server)
 set(library_objects ${library_modules})
 list(TRANSFORM library_objects REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>")
 

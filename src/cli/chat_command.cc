@@ -53,7 +53,7 @@ struct ChatFlags {
 
 // What an interrupt ends.
 struct Running {
-  SingleTurn& turn;
+  SingleTurn* turn = nullptr;  // Null while a question is open.
   TerminalQuestion& question;
 };
 
@@ -82,7 +82,7 @@ class ChatCommand {
   Result<void> ChooseAgent();
   void Answer(std::string line);
   // Returns nullopt if the chat ends.
-  std::optional<TurnView> Perform(std::vector<TurnItem> input, TerminalQuestion& question);
+  std::optional<TurnView> Perform(std::vector<TurnItem> input, Running& running);
   // Returns the answers to what the turn waits for; empty: there are none.
   std::vector<TurnItem> Decide(const TurnView& turn, const TerminalQuestion& question);
   std::optional<caisson::Answer> DecideOne(const ApprovalId& id, const TerminalQuestion& question);
@@ -160,7 +160,7 @@ void ChatCommand::OnSignal(int signal) {
   if (signal != SIGINT) ended_ = true;
   auto running = running_.Lock();
   if (*running != nullptr) {
-    (*running)->turn.Cancel();
+    if ((*running)->turn != nullptr) (*running)->turn->Cancel();
     (*running)->question.GiveUp();
   } else {
     if (!prompts_) ended_ = true;  // A script is interrupted as a whole.
@@ -180,18 +180,23 @@ void ChatCommand::Answer(std::string line) {
     status_ = Fail(question.error());
     return;
   }
+  Running running{.question = *question};
+  *running_.Lock() = &running;
   while (!input.empty() && !ended_) {
-    const auto turn = Perform(std::move(input), *question);
-    if (!turn) return;
+    const auto turn = Perform(std::move(input), running);
+    if (!turn) break;
     input = Decide(*turn, *question);
   }
+  *running_.Lock() = nullptr;
 }
 
-std::optional<TurnView> ChatCommand::Perform(std::vector<TurnItem> input,
-                                             TerminalQuestion& question) {
+std::optional<TurnView> ChatCommand::Perform(std::vector<TurnItem> input, Running& running) {
   SingleTurn turn(host_->turns(), owner_);
-  Running running{.turn = turn, .question = question};
-  *running_.Lock() = &running;
+  const auto set_turn = [&](SingleTurn* current) {
+    const auto lock = running_.Lock();
+    running.turn = current;
+  };
+  set_turn(&turn);
   const auto done = turn.Perform({.agent = agent_,
                                   .input = std::move(input),
                                   .previous = previous_,
@@ -202,7 +207,7 @@ std::optional<TurnView> ChatCommand::Perform(std::vector<TurnItem> input,
                                    Show(event);
                                    if (out_.failed() != 0) turn.Cancel();
                                  });
-  *running_.Lock() = nullptr;
+  set_turn(nullptr);
   if (out_.failed() != 0) ended_ = true;
   if (!done) {
     if (done.error().code() != ErrorCode::kCancelled) status_ = Fail(done.error());

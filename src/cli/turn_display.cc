@@ -73,9 +73,13 @@ void TurnDisplay::Begin(const std::string& item, Kind kind) {
 
 void TurnDisplay::Write(const std::string& item, Kind kind, std::string_view text) {
   if (text.empty()) return;
+  std::string& written = written_[{item, kind}];
+  const bool is_repeated =
+      written.empty() && !IsSaid(kind) && waiting_.erase(std::string(text)) != 0;
+  written.append(text);
+  if (is_repeated) return;
   Begin(item, kind);
   (IsSaid(kind) ? out_ : err_).WriteGuest(text);
-  written_[{item, kind}].append(text);
 }
 
 void TurnDisplay::Complete(const std::string& item, Kind kind, std::string_view text) {
@@ -85,9 +89,9 @@ void TurnDisplay::Complete(const std::string& item, Kind kind, std::string_view 
 }
 
 void TurnDisplay::ShowCode(const std::string& item, const CodeCall& call) {
-  if (!waiting_.contains(call.run)) Complete(item, Kind::kCode, call.code);
+  Complete(item, Kind::kCode, call.code);
   if (call.progress == CallProgress::kWaiting) {
-    waiting_.insert(call.run);
+    waiting_.insert(call.code);
     return;
   }
   Complete(item, Kind::kOutput, call.logs);
@@ -101,9 +105,9 @@ void TurnDisplay::ShowCode(const std::string& item, const CodeCall& call) {
 
 void TurnDisplay::ShowCall(const std::string& item, const HostToolCall& call) {
   tools_[item] = call.tool;
-  if (!waiting_.contains(call.run)) Complete(item, Kind::kArguments, call.arguments);
+  Complete(item, Kind::kArguments, call.arguments);
   if (call.progress == CallProgress::kWaiting) {
-    waiting_.insert(call.run);
+    waiting_.insert(call.arguments);
     return;
   }
   Complete(item, Kind::kOutput, call.output);

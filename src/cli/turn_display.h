@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -44,7 +45,9 @@ class TurnDisplay {
   Kind kind_ = Kind::kText;
   std::map<std::string, std::string> tools_;                     // The tool of each call.
   std::map<std::pair<std::string, Kind>, std::string> written_;  // Of items that are not done.
-  std::set<RunId> waiting_;                                      // Calls that were shown before.
+  // The code and the arguments of calls that wait. The turn that continues a call begins with them
+  // again; they are not shown twice.
+  std::set<std::string, std::less<>> waiting_;
 };
 
 // Returns the event as one line of JSON:

@@ -62,6 +62,13 @@ TEST(ChatStreamTest, ToleratesCommentsLineEndsEmptyDeltasAndAByteOrderMark) {
       ElementsAre("text \"a\""));
 }
 
+TEST(ChatStreamTest, BlanksAtTheStartCountForNothing) {
+  EXPECT_THAT(Items(" \r\n\t " + Chunk(R"({"content":"a"})") + Ended("stop")),
+              ElementsAre("text \"a\""));
+  EXPECT_THAT(Items("\n {\"choices\":[{\"message\":{\"content\":\"a\"}}]}"),
+              ElementsAre("text \"a\""));
+}
+
 TEST(ChatStreamTest, NeedsNoDone) {
   EXPECT_THAT(Items(Chunk(R"({"content":"a"})") + Ended("stop")), ElementsAre("text \"a\""));
 }

@@ -28,7 +28,8 @@ Result<Progress> StreamReader::Put(std::string_view bytes) {
     // No line of an event stream begins with a brace.
     const std::size_t start = bytes.find_first_not_of(kBlank);
     if (start == bytes.npos) return Progress::kMore;
-    form_ = bytes[start] == '{' ? Form::kWhole : Form::kEvents;
+    bytes.remove_prefix(start);
+    form_ = bytes.front() == '{' ? Form::kWhole : Form::kEvents;
   }
   if (form_ == Form::kWhole) {
     if (bytes.size() > max_bytes_ - whole_.size()) return Fail("answer", max_bytes_);

@@ -9,6 +9,7 @@
 #include "server/agent_settings.h"
 #include "server/secrets.h"
 #include "tools/http/client.h"
+#include "tools/http/proxy.h"
 
 namespace caisson {
 namespace {
@@ -64,6 +65,12 @@ Result<std::shared_ptr<model::Model>> MakeModelOf(const ModelConfig& config,
   model::ModelOptions options = OptionsOf(config, directory);
   if (IsGiven(config.key)) {
     TRY_ASSIGN(options.key, FetchSecret(config.key, directory, resources.environment));
+  }
+  // Servers without TLS are near, and reached directly.
+  const bool may_need_proxy =
+      options.kind != model::ModelKind::kDemo && !options.base_url.starts_with("http://");
+  if (may_need_proxy) {
+    TRY_ASSIGN(options.proxy, HttpProxy::Read(resources.environment));
   }
   options.resolver = SystemResolver(resources.pool);
   return model::MakeModel(std::move(options));

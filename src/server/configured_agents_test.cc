@@ -19,7 +19,7 @@ class ConfiguredAgentsTest : public ::testing::Test {
     auto config = ParseConfig(toml, "test.toml");
     if (!config) return std::move(config).error();
     config->directory = ::testing::TempDir();
-    const EnvironmentMap environment{{"MODEL_KEY", "key-12345678"}};
+    const EnvironmentMap environment{{"MODEL_KEY", "key-12345678"}, {"HTTPS_PROXY", proxy_}};
     AgentResources resources{
         .pool = context_.get_executor(), .environment = environment, .settings = {}};
     for (const AgentConfig& agent : config->agents) {
@@ -35,6 +35,7 @@ class ConfiguredAgentsTest : public ::testing::Test {
   }
 
   asio::io_context context_;
+  std::string proxy_;
 };
 
 TEST_F(ConfiguredAgentsTest, AgentsHaveWhatTheirTablesSay) {
@@ -87,6 +88,17 @@ TEST_F(ConfiguredAgentsTest, AKeyIsNeverPartOfAMistake) {
       "base_url = \"http://\"\nkey_env = \"MODEL_KEY\"\n");
   EXPECT_THAT(mistake, HasSubstr("[[model]] m"));
   EXPECT_THAT(mistake, ::testing::Not(HasSubstr("key-12345678")));
+}
+
+TEST_F(ConfiguredAgentsTest, TheProxyOfTheEnvironmentMustBeUsable) {
+  proxy_ = "socks5://ann:password@proxy:1";
+  const std::string model = "[[model]]\nname = \"m\"\nkind = \"openai-chat\"\nmodel = \"x\"\n";
+  const std::string mistake = Mistake(model);
+  EXPECT_THAT(mistake, HasSubstr("[[model]] m: HTTPS_PROXY has a scheme other than http"));
+  EXPECT_THAT(mistake, ::testing::Not(HasSubstr("password")));
+  EXPECT_EQ(Mistake(model + "base_url = \"http://127.0.0.1:1/v1\"\n"), "");
+  proxy_ = "http://proxy:3128";
+  EXPECT_EQ(Mistake(model), "");
 }
 
 TEST_F(ConfiguredAgentsTest, InstructionsOfMoreThanAQuarterMebibyteAreRefused) {

@@ -12,8 +12,8 @@ CONFIG = agents.DEMO_MODEL + agents.agent("coder") + agents.agent("writer", code
 
 
 class Piped(harness.CliTest):
-    def chat(self, text, *arguments):
-        return self.caisson("chat", *arguments, code=text)
+    def chat(self, text, *arguments, **options):
+        return self.caisson("chat", *arguments, code=text, **options)
 
     def test_one_line_is_one_turn(self):
         done = self.chat("hello\ncompute a sum\n\nand again hello", "--demo")

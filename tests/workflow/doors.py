@@ -1,5 +1,5 @@
-"""Workflows behind /v1/responses, /responses and /agui: questions, approvals and owners, and a
-server that is killed while a workflow waits."""
+"""Workflows behind /v1/responses and /responses: questions, approvals and owners, and a server that
+is killed while a workflow waits."""
 
 import __main__
 import json
@@ -100,16 +100,13 @@ class Doors(serve.Serve):
         self.assertEqual(len(self.respond(key=serve.ANN, input=answer, previous_response_id=asked["id"])["output"]), 1)
         self.stop(process)
 
-    def test_a_user_interface_sees_the_question(self):
+    def test_a_user_interface_is_told_what_workflows_do_not_have(self):
         process = self.begin()
         body = {"threadId": "t1", "runId": "r1", "state": {}, "tools": [], "context": [], "forwardedProps": {},
                 "messages": [{"id": "m1", "role": "user", "content": "the report"}]}
         answer = self.ask("POST", "/agui/flow", body, headers={"Accept": "text/event-stream"})
-        self.assertEqual(answer.status, 200, answer)
-        events = [json.loads(line[6:]) for line in answer.body.decode().splitlines() if line.startswith("data: ")]
-        self.assertEqual(events[0]["type"], "RUN_STARTED")
-        self.assertEqual(events[-1]["type"], "RUN_FINISHED", events)
-        self.assertIn("request_info", [event.get("toolCallName") for event in events])
+        self.assertEqual(answer.status, 400, answer)
+        self.assertIn("workflows have no background turns", answer.json["detail"])
         self.stop(process)
 
 
