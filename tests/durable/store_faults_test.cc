@@ -396,7 +396,7 @@ TEST_P(ClaimFaultsTest, AStoreThatFailsAfterEveryClaimCostsNoAttempt) {
   ASSERT_TRUE(loop.Await(store->approvals().Decide(
       owner, ApprovalId(view.outcome.approvals.at(0).id),
       {.verdict = ApprovalState::kApproved, .by = "ann", .at = life.Now()})));
-  const std::string reading[] = {"o.outcome", "trace FROM calls", "wake_at FROM saved_runs",
+  const std::string reading[] = {"o.outcome", "updated_at, trace,", "wake_at FROM saved_runs",
                                  "SET state = 'uncertain'"};
   for (int i = 0; i < 12; ++i) {
     plan->FailFrom(reading[i % 4], Fault::kIo);

@@ -69,8 +69,10 @@ std::string ErrorJson(const ApiError& error) {
 
 net::Response ToResponse(const ApiError& error, Repeat repeat) {
   net::Response response = net::JsonResponse(error.status, ErrorJson(error));
-  // The server adds its own id to the log line; `failure` is set for failures of the server only.
-  if (error.status >= 500) response.failure = error.log.empty() ? error.message : error.log;
+  // For the log. A route that is not offered (501) is no failure of the server.
+  if (error.status >= 500 && error.status != 501) {
+    response.failure = error.log.empty() ? error.message : error.log;
+  }
   if (error.status == 401) response.headers.Add("WWW-Authenticate", "Bearer");
   if (repeat == Repeat::kNever) {
     response.headers.Add("x-should-retry", "false");
