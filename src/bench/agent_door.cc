@@ -10,6 +10,8 @@ namespace {
 
 constexpr int kWarmUpTurns = 50;
 constexpr std::string_view kPath = "/v1/responses";
+constexpr std::string_view kAgent =
+    "[[model]]\nname = \"demo\"\nkind = \"demo\"\n[[agent]]\nname = \"demo\"\nmodel = \"demo\"\n";
 constexpr std::string_view kFirstDelta = "response.output_text.delta";
 constexpr std::string_view kText = R"({"model":"demo","input":"hello","stream":true})";
 constexpr std::string_view kCode = R"({"model":"demo","input":"```python\n6*7\n```"})";
@@ -17,7 +19,7 @@ constexpr std::string_view kCode = R"({"model":"demo","input":"```python\n6*7\n`
 }  // namespace
 
 Result<AgentDoor> AgentDoor::Open(const ServerPlan& plan) {
-  TRY_ASSIGN(HttpServerProcess server, HttpServerProcess::Start(plan, {"--demo"}));
+  TRY_ASSIGN(HttpServerProcess server, HttpServerProcess::Start(plan, kAgent));
   return AgentDoor(std::move(server));
 }
 

@@ -1,5 +1,6 @@
-// Measures agents as clients of the Responses API see them: POST /v1/responses to the demo over one
-// persistent connection. Turns and runs are stored in SQLite.
+// Measures agents as clients of the Responses API see them: POST /v1/responses over one persistent
+// connection, to an agent with the demo model. No tool of the agent may ask for an approval. Turns
+// and runs are stored in SQLite.
 //
 // Trust     Every answer is checked.
 // Threads   Blocks. The client is one thread.

@@ -7,9 +7,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/result.h"
 #include "bench/server_process.h"
@@ -18,8 +17,8 @@ namespace caisson::bench {
 
 class HttpServerProcess {
  public:
-  // `more`: further arguments, such as --demo.
-  static Result<HttpServerProcess> Start(const ServerPlan& plan, std::vector<std::string> more);
+  // `more`: further tables of the configuration.
+  static Result<HttpServerProcess> Start(const ServerPlan& plan, std::string_view more = {});
 
   std::uint16_t port() const { return port_; }
 

@@ -92,7 +92,7 @@ class Crowd {
 }  // namespace
 
 Result<RestDoor> RestDoor::Open(const ServerPlan& plan) {
-  TRY_ASSIGN(HttpServerProcess server, HttpServerProcess::Start(plan, {}));
+  TRY_ASSIGN(HttpServerProcess server, HttpServerProcess::Start(plan));
   return RestDoor(std::move(server));
 }
 
