@@ -55,7 +55,7 @@ LiveTurn::LiveTurn(RunService& runs, const Clock& clock, TurnStart start, TurnKe
       keeper_(keeper),
       stop_(std::move(executor)),
       output_(record().view.output, record().progress.events, start_.open,
-              // What this replica still says of a turn that it has lost is of no account.
+              // Events of a turn that this replica has lost are ignored.
               [this](const TurnEvent& event) {
                 if (!is_lost()) keeper_.OnEvent(event);
               }) {}
@@ -147,7 +147,7 @@ ItemRefs LiveTurn::AllItems() const {
   for (const auto* part : {&start_.history, &record().view.input}) {
     for (const TurnItem& item : *part) items.push_back(&item);
   }
-  // What a lost replica's model had only begun to say is said again.
+  // An item that a lost replica left unfinished is left out: the model writes it again.
   for (const TurnItem& item : record().view.output) {
     if (!item.is_cut) items.push_back(&item);
   }
@@ -604,7 +604,7 @@ void LiveTurn::FinishCall(std::size_t index, const Result<RunView>& run) {
   output_.Done(index);
 }
 
-// In the order in which the calls were made.
+// Asks in the order in which the calls were made.
 asio::awaitable<void> LiveTurn::AskForApprovals() {
   const std::set<ApprovalId> asked = ApprovalsIn(output_.items()).asked;
   std::vector<std::string> calls;
@@ -629,7 +629,7 @@ asio::awaitable<void> LiveTurn::AskFor(std::string call_item, ApprovalId id) {
                         .approval = approval->asked.id,
                         .call_item = std::move(call_item),
                         .tool = approval->asked.binding.tool,
-                        // What cannot be shown must not be approved: its desk refuses that.
+                        // The approval desk refuses to approve arguments that cannot be shown.
                         .arguments = shown ? shown->whole : "",
                         .expires_at = approval->asked.expires_at}});
 }

@@ -6,8 +6,8 @@
 //
 // Trust     Replies, arguments and results are hostile content. Only the tools that the model was
 //           offered are called.
-// Threads   Live() and all events on one executor, which runs one handler at a time. EndSoon()
-// from           anywhere.
+// Threads   Live() and all events on one executor, which runs one handler at a time. EndSoon() from
+//           anywhere.
 // Lifetime  Shared by its service and its coroutine. What TurnSurroundings names outlives it.
 #pragma once
 
@@ -63,7 +63,7 @@ struct TurnStart {
   // Calls that wait and that no item of the history has, because the client sent the history.
   std::vector<TurnItem> adopted{};
   std::set<ApprovalId> decided{};  // By the answers of this turn.
-  // Of a turn that another replica began: the items of its output that are not done.
+  // If another replica began the turn: the items of its output that are not done.
   bool is_taken = false;
   std::set<std::string> open{};
   TurnSpec::Keep keep = TurnSpec::Keep::kYes;

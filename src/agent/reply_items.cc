@@ -29,7 +29,7 @@ std::string& PartFor(MessageItem& message, ItemDelta::Kind kind) {
   return refuses ? std::get<RefusalPart>(part).text : std::get<TextPart>(part).text;
 }
 
-// What is missing of `whole` after `begin`. Nothing if the two differ.
+// Returns the part of `whole` after `begin`; empty if `whole` does not start with `begin`.
 std::string Rest(const std::string& whole, const std::string& begin) {
   return whole.starts_with(begin) ? whole.substr(begin.size()) : "";
 }
@@ -134,7 +134,7 @@ void ReplyItems::FinishItem(std::size_t item, const model::ToolCallItem& call) {
   const std::string rest = Rest(call.arguments, arguments_[item]);
   if (auto* code = std::get_if<CodeCall>(&content)) {
     auto parsed = ParseCodeArguments(call.arguments);
-    // What cannot be read is kept, so that the model sees what it wrote.
+    // Arguments that cannot be parsed are kept, so that the model sees its mistake.
     std::string whole = parsed ? std::move(parsed->code) : call.arguments;
     output_.Delta(index, ItemDelta::Kind::kCode, Rest(whole, code->code));
     code->code = std::move(whole);
