@@ -416,7 +416,13 @@ void LiveTurn::Begin(asio::awaitable<void> work) {
   Stop stop(stop_.executor());
   ++at_work_;
   stops_.push_back(stop);
-  Spawn(stop, std::move(work), [self = shared_from_this()] {
+  // A new coroutine is ended by an exception when it is cancelled, and an exception that leaves a
+  // spawned coroutine ends the program. The work asks IsCancelled() instead.
+  const auto quietly = [](asio::awaitable<void> its_work) -> asio::awaitable<void> {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    co_await std::move(its_work);
+  };
+  Spawn(stop, quietly(std::move(work)), [self = shared_from_this()] {
     --self->at_work_;
     if (self->news_) self->news_->Wake();
   });

@@ -152,10 +152,31 @@ class WorkflowTurns::Live {
   bool is_stored = false;
 
   TurnOutput& output() { return output_; }
+  OnWorkflowEvent hearing() {
+    return [this](const WorkflowEvent& event) { Hear(event); };
+  }
 
  private:
   TurnOutput output_;
   bool has_begun_ = false;
+};
+
+// The entry of a turn among those that run here.
+class WorkflowTurns::Entry {
+ public:
+  Entry(WorkflowTurns& turns, const Live& live) : turns_(turns), key_(live.owner, live.view.id) {
+    is_first_ = turns_.live_.Lock()->insert(key_).second;
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  ~Entry() {
+    if (is_first_) turns_.live_.Lock()->erase(key_);
+  }
+
+ private:
+  WorkflowTurns& turns_;
+  const std::pair<IsolationKey, ResponseId> key_;
+  bool is_first_ = false;  // Another turn may have asked for the same id; it is refused.
 };
 
 std::vector<AgentInfo> WorkflowTurns::Agents() const {
@@ -214,7 +235,7 @@ asio::awaitable<Result<void>> WorkflowTurns::Events(IsolationKey owner, Response
 asio::awaitable<Result<void>> WorkflowTurns::Remove(IsolationKey owner, ResponseId id) {
   const auto stored = co_await Load(owner, id);
   if (!stored) co_return stored.error();
-  if (!HasEnded(stored->view.state)) {
+  if (!HasEnded(stored->view.state) && IsLive(owner, id)) {
     co_return Error(ErrorCode::kFailedPrecondition, "the turn runs");
   }
   co_return co_await options_.responses.Remove(std::move(owner), std::move(id));
@@ -252,35 +273,21 @@ asio::awaitable<Result<TurnView>> WorkflowTurns::Run(IsolationKey owner, TurnSpe
   auto given = ReadInput(live.spec.input);
   if (!given) co_return std::move(given).error();
   live.given = *std::move(given);
-  const auto hear = [&live](const WorkflowEvent& event) { live.Hear(event); };
+  const Entry entry(*this, live);
 
   std::optional<Stored> previous;
+  bool was_lost = false;
   if (live.spec.previous) {
     auto found = co_await Load(live.owner, *live.spec.previous);
     if (!found) co_return std::move(found).error();
-    if (!HasEnded(found->view.state)) {
+    was_lost = !HasEnded(found->view.state);
+    if (was_lost && IsLive(live.owner, found->view.id)) {
       co_return Error(ErrorCode::kFailedPrecondition, "the previous turn still runs");
     }
     previous = *std::move(found);
   }
-  if (previous && previous->view.state == TurnState::kWaiting) {
-    if (auto fits = co_await Continue(live, *previous); !fits) co_return std::move(fits).error();
-    if (auto claimed = co_await Claim(live); !claimed) co_return std::move(claimed).error();
-    Result<WorkflowView> result = NoSuchQuestion();
-    if (auto decided = co_await Decide(live); !decided) {
-      result = std::move(decided).error();
-    } else {
-      result = co_await options_.workflows.Resume(live.owner, {.instance = live.instance,
-                                                               .answers = live.answers,
-                                                               .answered_by = live.spec.answered_by,
-                                                               .caller = live.spec.caller,
-                                                               .on_event = hear});
-    }
-    if (!result && !live.has_begun()) {
-      co_await Forget(live);
-      co_return std::move(result).error();
-    }
-    co_return co_await Finish(live, std::move(result));
+  if (previous && (previous->view.state == TurnState::kWaiting || was_lost)) {
+    co_return co_await GoOn(live, *previous);
   }
   if (live.given.has_answers()) co_return NoSuchQuestion();
   auto input = Coerce(live.given.text.value_or(""), workflow->start().input, Prefer::kText);
@@ -294,7 +301,31 @@ asio::awaitable<Result<TurnView>> WorkflowTurns::Run(IsolationKey owner, TurnSpe
                                                                .input = *std::move(input),
                                                                .instance = live.instance,
                                                                .caller = live.spec.caller,
-                                                               .on_event = hear});
+                                                               .on_event = live.hearing()});
+  if (!result && !live.has_begun()) {
+    co_await Forget(live);
+    co_return std::move(result).error();
+  }
+  co_return co_await Finish(live, std::move(result));
+}
+
+bool WorkflowTurns::IsLive(const IsolationKey& owner, const ResponseId& id) const {
+  return live_.Lock()->contains({owner, id});
+}
+
+asio::awaitable<Result<TurnView>> WorkflowTurns::GoOn(Live& live, const Stored& previous) {
+  if (auto fits = co_await Continue(live, previous); !fits) co_return std::move(fits).error();
+  if (auto claimed = co_await Claim(live); !claimed) co_return std::move(claimed).error();
+  Result<WorkflowView> result = NoSuchQuestion();
+  if (auto decided = co_await Decide(live); !decided) {
+    result = std::move(decided).error();
+  } else {
+    result = co_await options_.workflows.Resume(live.owner, {.instance = live.instance,
+                                                             .answers = live.answers,
+                                                             .answered_by = live.spec.answered_by,
+                                                             .caller = live.spec.caller,
+                                                             .on_event = live.hearing()});
+  }
   if (!result && !live.has_begun()) {
     co_await Forget(live);
     co_return std::move(result).error();
@@ -308,14 +339,16 @@ asio::awaitable<Result<void>> WorkflowTurns::Continue(Live& live, const Stored& 
     co_return Invalid("the previous turn is of \"" + previous.view.agent + "\"");
   }
   live.instance = previous.instance;
+  const auto now = co_await options_.workflows.Look(live.owner, live.instance);
+  if (!now) co_return now.error();
+  const bool asks_nothing = now->requests.empty() && now->approvals.empty();
+  if (asks_nothing && !live.given.has_answers()) co_return Result<void>();
   if (!live.given.has_answers()) {
     co_return Invalid(
         "the workflow waits for answers: send the output of its function calls, or decide its "
         "approvals. Text alone does not answer them");
   }
   if (live.given.text) co_return Invalid("send the answers alone, without a message");
-  const auto now = co_await options_.workflows.Look(live.owner, live.instance);
-  if (!now) co_return now.error();
   for (const auto& [call_id, text] : live.given.results) {
     const auto request = std::ranges::find(now->requests, RequestId(call_id), &OpenRequest::id);
     if (request == now->requests.end()) co_return NoSuchQuestion();

@@ -11,17 +11,23 @@
 // A turn begins an instance, or continues the one of the turn that it follows if that one waits.
 // Text never answers a question: only a ClientResult with the id of its call does.
 //
+// If a process is killed, its turns stay stored as running. A turn that follows such a turn answers
+// the instance if that waits; otherwise any message makes the instance go on.
+//
 // Trust     Same as TurnService. Stored turns have the instance; clients never name it.
 // Threads   Any executor that runs one handler at a time. `on_event` is called on it.
 // Lifetime  Close() must have returned before it is destroyed. The options outlive it.
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/turn_service.h"
 #include "base/clock.h"
+#include "base/guarded.h"
 #include "runs/cells/shutdown_gate.h"
 #include "runs/run_service.h"
 #include "store/responses.h"
@@ -65,9 +71,13 @@ class WorkflowTurns final : public TurnService {
     InstanceId instance;
   };
   class Live;
+  class Entry;
 
   asio::awaitable<Result<Stored>> Load(IsolationKey owner, ResponseId id);
   asio::awaitable<Result<TurnView>> Run(IsolationKey owner, TurnSpec spec, OnTurnEvent on_event);
+  // Whether this process works on the turn.
+  bool IsLive(const IsolationKey& owner, const ResponseId& id) const;
+  asio::awaitable<Result<TurnView>> GoOn(Live& live, const Stored& previous);
   asio::awaitable<Result<void>> Continue(Live& live, const Stored& previous);
   asio::awaitable<Result<void>> Decide(const Live& live);
   asio::awaitable<Result<void>> Claim(Live& live);
@@ -79,6 +89,7 @@ class WorkflowTurns final : public TurnService {
   SystemClock system_clock_;
   const WorkflowTurnsOptions options_;
   ShutdownGate gate_;
+  mutable Guarded<std::set<std::pair<IsolationKey, ResponseId>>> live_{};  // Turns that run here.
 };
 
 }  // namespace caisson

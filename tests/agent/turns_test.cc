@@ -531,6 +531,31 @@ TEST_F(TurnsTest, AClientThatGoesAwayCancelsItsTurn) {
   EXPECT_EQ(All<CodeCall>(stored->output)[0].progress, CallProgress::kFailed);
 }
 
+// The work that awaits the run is a coroutine of its own. Its cancellation must not end the program.
+TEST_F(TurnsTest, AClientThatGoesAwayWhileItsAnswerTakesEffectCancelsItsTurn) {
+  model_->Push(CallOf("execute_code", kCode, "c"));
+  Script({FakeCall{.tool = "send"}, FakeSleep{.until = HostTime::max()}});
+  const TurnView first = Ask("coder");
+  const auto requests = All<ApprovalRequest>(first.output);
+  ASSERT_THAT(requests, SizeIs(1));
+  std::optional<Result<TurnView>> view;
+  const Stop stop(loop_.context().get_executor());
+  Spawn(stop, [&]() -> asio::awaitable<void> {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    view = co_await here_->turns().Start(
+        ann_,
+        {.agent = "coder", .input = {Answered(requests[0].approval, true)}, .previous = first.id},
+        {});
+  });
+  loop_.Until([&] { return !effects_.empty(); });
+  loop_.Poll();
+  stop.Request();
+  loop_.Until([&] { return view.has_value(); });
+  ASSERT_TRUE(*view);
+  EXPECT_EQ((*view)->state, TurnState::kCancelled);
+  EXPECT_THAT(effects_, ElementsAre("send"));
+}
+
 TEST_F(TurnsTest, OneTurnAtATimeInAConversation) {
   const ConversationId id("conv_1");
   ASSERT_TRUE(loop_.Await(

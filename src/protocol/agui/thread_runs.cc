@@ -203,13 +203,14 @@ asio::awaitable<Result<ThreadAnswer>> ThreadRuns::Perform(Key key, ThreadRequest
       const RunUnderWay under_way = *thread.under_way;
       if (under_way.run_id != input.run_id && !OnlyConnects(input, thread)) co_return Busy();
       // The process that followed it is gone, or is another replica: follow it here as well.
+      // Counted before the run begins: a request that joins a run without followers may end it.
+      ThreadRun::Follower follower(run, ThreadRun::Place::kFirst);
       run->Begin(thread, under_way.turn, {});
       Course course{.key = std::move(key),
                     .request = std::move(request),
                     .stored = *std::move(stored),
                     .run = run,
                     .run_id = under_way.run_id};
-      ThreadRun::Follower follower(run, ThreadRun::Place::kFirst);
       Push(course, RunStarted(course.request.input.thread_id, course.run_id));
       if (!IsEmptyState(course.stored.thread.state)) {
         Push(course, StateSnapshot(course.stored.thread.state));
@@ -313,8 +314,9 @@ asio::awaitable<Result<ThreadAnswer>> ThreadRuns::Begin(Course course, TurnSpec 
   }
   const Thread& thread = course.stored.thread;
   std::vector<std::string> catch_up = {ToText(MessagesSnapshot(thread.messages), clock_.Now())};
-  course.run->Begin(thread, turn, std::move(catch_up));
+  // Counted before the run begins, as above.
   ThreadRun::Follower follower(course.run, ThreadRun::Place::kFirst);
+  course.run->Begin(thread, turn, std::move(catch_up));
   Push(course, RunStarted(course.request.input.thread_id, course.run_id));
   if (shares_state) Push(course, StateSnapshot(thread.state));
   place.Keep();
@@ -394,7 +396,10 @@ asio::awaitable<Result<bool>> ThreadRuns::Settle(const Key& key, Stored& stored)
     thread.under_way.reset();
   }
   auto saved = co_await Save(key, stored);
-  if (!saved) co_return std::move(saved).error();
+  // A thread that has no room for its last answer can still be shown.
+  if (!saved && saved.error().code() != ErrorCode::kResourceExhausted) {
+    co_return std::move(saved).error();
+  }
   co_return false;
 }
 
