@@ -264,6 +264,8 @@ void LiveTurn::Publish(TurnItem ended) {
 
 asio::awaitable<bool> LiveTurn::IsSettled(const RunView& view) {
   const auto& approvals = view.outcome.approvals;
+  // A run that sleeps, or is being taken up after its decision, goes on by itself.
+  if (approvals.empty()) co_return false;
   // A view of the store shows the pending approvals; the call of a decided one is still pending.
   const auto pending = std::ranges::count(view.outcome.calls, "pending", &OutcomeCall::outcome);
   if (static_cast<std::size_t>(pending) != approvals.size()) co_return false;

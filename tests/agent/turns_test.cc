@@ -531,7 +531,7 @@ TEST_F(TurnsTest, AClientThatGoesAwayCancelsItsTurn) {
   EXPECT_EQ(All<CodeCall>(stored->output)[0].progress, CallProgress::kFailed);
 }
 
-// The work that awaits the run is a coroutine of its own. Its cancellation must not end the program.
+// A coroutine of its own awaits the run. Its cancellation must not end the program.
 TEST_F(TurnsTest, AClientThatGoesAwayWhileItsAnswerTakesEffectCancelsItsTurn) {
   model_->Push(CallOf("execute_code", kCode, "c"));
   Script({FakeCall{.tool = "send"}, FakeSleep{.until = HostTime::max()}});
