@@ -30,7 +30,7 @@ async function check(response, events) {
 
 class Session {
   constructor(user = 'ann', threadId = `thread ${++count}: "x"`, agent = 'analyst') {
-    this.frames = [];
+    this.began = new Promise(resolve => { this.begin = resolve; });  // The first event of a run is here.
     this.agent = new HttpAgent({
       url: `${base}/agui/${agent}`, threadId, headers: {Authorization: 'Bearer ' + KEYS[user]},
       fetch: async (url, init) => {
@@ -46,7 +46,7 @@ class Session {
   async run(parameters = {}) {
     const seen = {events: [], error: null};
     const result = await this.agent.runAgent(parameters, {
-      onEvent: ({event}) => { seen.events.push(event); },
+      onEvent: ({event}) => { seen.events.push(event); this.begin(); },
       onRunErrorEvent: ({event}) => { seen.error = event; },
     });
     const problem = await this.reading;
@@ -237,6 +237,7 @@ const flows = {
     const again = new Session('ann', session.agent.threadId);
     const rest = again.run();
     if (kind !== 'demo') {  // The fake hangs until it is cancelled.
+      await again.began;
       const body = JSON.stringify({threadId: session.agent.threadId});
       const done = await fetch(`${base}/agui/analyst/cancel`, {method: 'POST', body,
         headers: {'Content-Type': 'application/json', Authorization: 'Bearer ' + KEYS.ann}});
