@@ -74,8 +74,14 @@ class FakeTurns final : public TurnService {
     const Stop stop((co_await asio::this_coro::executor));
     state_.Lock()->entries.at({owner, (*turn)->view.id}).stop = stop;
     const TurnView view = (*turn)->view;
-    Spawn(stop, [this, owner, turn = *turn]() -> asio::awaitable<void> {
+    const auto perform = [this, owner, turn = *turn]() -> asio::awaitable<void> {
       static_cast<void>(co_await Perform(owner, turn, {}));
+    };
+    // A Stop must not outlive the context of its executor, and this object may.
+    Spawn(stop, perform, [this, key = std::pair(owner, view.id)] {
+      auto state = state_.Lock();
+      const auto found = state->entries.find(key);
+      if (found != state->entries.end()) found->second.stop.reset();
     });
     co_return view;
   }
