@@ -26,8 +26,9 @@ for argument; do
   before=$argument
 done
 case "$1 $2" in
-  "runs resume"*) shift 2; exec {program} runs resume --tier landlock "$@" ;;
-  "run "* | "mcp "* | "repl "* | "serve "* | "check "* | "bench "*)
+  "runs resume"* | "workflow run"* | "workflow resume"*)
+    command=$1; verb=$2; shift 2; exec {program} "$command" "$verb" --tier landlock "$@" ;;
+  "chat "* | "run "* | "mcp "* | "repl "* | "serve "* | "check "* | "bench "*)
     command=$1; shift; exec {program} "$command" --tier landlock "$@" ;;
 esac
 exec {program} "$@"
