@@ -11,6 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cstdlib>
 #include <iostream>
 
 #include "agent/stored_turns.h"
@@ -70,6 +71,12 @@ ScriptedReply Answer(const model::ModelRequest& request) {
   return TextOf("All is done.");
 }
 
+// Ends the process at once: the turns and runs that are under way would keep the event loop alive.
+[[noreturn]] void Fail(const std::string& what) {
+  std::cerr << "crash_turns_host: " << what << std::endl;
+  std::_Exit(1);
+}
+
 class Player {
  public:
   Player(Host& host, StoredTurns& turns) : host_(host), turns_(turns) {}
@@ -80,11 +87,11 @@ class Player {
     spec.agent = "a";
     if (!host_.Now(turns_.Find(ann_, id))) {
       const auto begun = host_.Now(turns_.StartDetached(ann_, std::move(spec)));
-      if (!begun) throw std::runtime_error(begun.error().message());
+      if (!begun) Fail(begun.error().message());
     }
     while (true) {
       auto view = host_.Now(turns_.Find(ann_, id));
-      if (!view) throw std::runtime_error(view.error().message());
+      if (!view) Fail(view.error().message());
       if (HasEnded(view->state)) return *std::move(view);
       host_.Now(Pause());
     }
