@@ -85,10 +85,6 @@ Result<StoredTurns::Place> StoredTurns::Enter(const TurnStart& start) {
   const Key key(start.owner, view.id);
   auto state = state_.Lock();
   if (state->closed) return Closed();
-  if (view.previous && state->ids.contains({start.owner, *view.previous})) {
-    return Error(ErrorCode::kFailedPrecondition,
-                 "the previous turn has not ended; wait for it or cancel it");
-  }
   if (state->ids.contains(key)) {
     return Error(ErrorCode::kFailedPrecondition, "a turn with this id exists");
   }
