@@ -126,7 +126,7 @@ TEST(TurnItemsTest, AStoredTurnIsReadAsItWasWritten) {
   EXPECT_EQ(read->spec.max_calls, 0u);
   EXPECT_EQ(read->progress.events, 5u);
   EXPECT_EQ(read->decided, record.decided);
-  // Of a turn that has ended only the view is kept.
+  // Only the view of an ended turn is kept.
   record.view.state = TurnState::kCompleted;
   const auto ended = DecodeTurnRecord(Encode(record));
   EXPECT_FALSE(ended->caller);

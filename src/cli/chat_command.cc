@@ -51,7 +51,7 @@ struct ChatFlags {
   CodeFlags code;
 };
 
-// What an interrupt ends.
+// The work that an interrupt ends.
 struct Running {
   SingleTurn* turn = nullptr;  // Null while a question is open.
   TerminalQuestion& question;

@@ -43,7 +43,7 @@ bool IsFarewell(std::string_view statement) {
   return word == "exit" || word == "exit()" || word == "quit" || word == "quit()";
 }
 
-// What an interrupt ends.
+// The work that an interrupt ends.
 struct Running {
   SingleRun& run;
   TerminalQuestion& question;

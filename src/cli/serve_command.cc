@@ -46,7 +46,7 @@ Result<Config> ToConfig(const ServeFlags& flags) {
   return config;
 }
 
-// What a person can paste to talk to the demo.
+// Text that a person can paste to talk to the demo.
 std::string DemoHints(const std::string& url) {
   return "\nThe agent \"demo\" answers without a model. Its tool send_email needs an approval and "
          "sends "

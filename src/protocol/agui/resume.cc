@@ -171,7 +171,7 @@ std::optional<ResumeRefusal> CheckChanges(const Entry& entry, const OpenInterrup
 ResumeVerdict Judge(std::vector<Entry> entries, const std::vector<OpenInterrupt>& open,
                     SystemTime now) {
   const bool cancelled = std::ranges::any_of(entries, &Entry::cancelled);
-  // What is not open any more can still be cancelled: that is how a client gets past it.
+  // A closed interrupt can still be cancelled, so that a client can get past it.
   if (std::ranges::all_of(entries, &Entry::cancelled) && open.empty()) return ResumeCancelled{};
   ResumeAnswers answers;
   std::set<std::string> answered;
